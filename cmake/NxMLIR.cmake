@@ -3,7 +3,10 @@
 # Only the two shared libraries are linked: naming a component archive beside them registers LLVM's
 # command-line options twice, which aborts at start.
 file(GLOB nx_mlir_hints /usr/lib/llvm-22/lib/cmake/mlir)
-find_package(MLIR 22 REQUIRED CONFIG HINTS ${nx_mlir_hints})
+find_package(MLIR REQUIRED CONFIG HINTS ${nx_mlir_hints}) # its version file wants major.minor: checked here
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "nx needs MLIR and LLVM 22, found ${LLVM_VERSION} in ${MLIR_DIR}")
+endif()
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
