@@ -43,5 +43,8 @@ function(nx_add_tool name)
   cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE nx_mlir ${arg_LINK})
+  # CMake would say -fPIE; the precompiled header was built with -fPIC.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
   target_precompile_headers(${name} REUSE_FROM nx_pch)
 endfunction()
