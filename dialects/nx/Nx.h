@@ -1,0 +1,49 @@
+//===- Nx.h - The nx dialect ----------------------------------------------===//
+#ifndef NX_DIALECTS_NX_NX_H
+#define NX_DIALECTS_NX_NX_H
+
+#include "dialects/nx/Dims.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/nx/NxDialect.h.inc"
+#include "dialects/nx/NxEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/nx/NxAttrs.h.inc"
+#include "dialects/nx/NxInterfaces.h.inc"
+
+namespace nx {
+
+/// Result type of an element-wise operation: the operands' shapes broadcast together, with
+/// `element` as element type.
+llvm::LogicalResult inferElementwise(std::optional<mlir::Location> location,
+                                     mlir::ValueRange operands, mlir::Type element,
+                                     llvm::SmallVectorImpl<mlir::Type> &types);
+
+/// The type that `recipe` makes of `source`, or an error on `emitError`.
+mlir::FailureOr<mlir::RankedTensorType>
+applyRecipe(mlir::RankedTensorType source, mlir::ArrayAttr recipe,
+            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// Signless form of an element type: what arith, vector and memory operations use for it.
+mlir::Type signlessElement(mlir::Type element);
+
+/// True when integers of this element type are unsigned (booleans are).
+bool isUnsignedElement(mlir::Type element);
+
+/// Names of the program's symbols: the attribute `nx.symbols` of the function around `op`.
+llvm::SmallVector<llvm::StringRef> symbolNames(mlir::Operation *op);
+inline constexpr llvm::StringLiteral kSymbolsAttr = "nx.symbols";
+
+} // namespace nx
+
+#define GET_OP_CLASSES
+#include "dialects/nx/NxOps.h.inc"
+
+#endif // NX_DIALECTS_NX_NX_H
