@@ -1,0 +1,97 @@
+// Writes a code image with the kernels that bench_kernels.py measures, and prints what each cost to
+// compile: nx-kernel-bench IMAGE [TARGET]. Kernel i is line i of the output.
+#include "compiler/codegen/cpu/Contract.h"
+#include "compiler/target/KernelCompiler.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fstream>
+
+using namespace mlir;
+using namespace nx;
+
+namespace {
+
+struct Bench {
+  MLIRContext &context;
+  const TargetDescription &target;
+  OwningOpRef<ModuleOp> module;
+  std::vector<std::string> kernels;
+
+  Location loc() { return UnknownLoc::get(&context); }
+  Type f32() { return Float32Type::get(&context); }
+  AffineExpr symbol(unsigned i) { return getAffineSymbolExpr(i, &context); }
+  AffineExpr number(int64_t value) { return getAffineConstantExpr(value, &context); }
+
+  void contract(int64_t m, int64_t n, int64_t k) {
+    ContractSpec spec;
+    spec.signature.operands.assign(3, f32());
+    spec.signature.symbols = 1;
+    spec.m = m ? number(m) : symbol(0);
+    spec.n = n;
+    spec.k = k;
+    if (std::optional<ContractBlocking> blocking = override(spec))
+      spec.blocking = blocking;
+    kernels.push_back("contract_" + (m ? std::to_string(m) : "m") + "_" + std::to_string(n) + "_" +
+                      std::to_string(k));
+    emitContract(*module, kernels.back(), loc(), spec, target);
+  }
+
+  // NX_BENCH_BLOCKING=kc,tiles,outside,ahead,next replaces the chosen blocking; -1 keeps a value.
+  std::optional<ContractBlocking> override(const ContractSpec &spec) {
+    const char *text = getenv("NX_BENCH_BLOCKING");
+    if (!text)
+      return std::nullopt;
+    ContractBlocking blocking = chooseContractBlocking(spec, target);
+    int values[5] = {-1, -1, -1, -1, -1};
+    sscanf(text, "%d,%d,%d,%d,%d", &values[0], &values[1], &values[2], &values[3], &values[4]);
+    if (values[0] >= 0)
+      blocking.depthBlock = std::min<int64_t>(values[0], spec.k);
+    if (values[1] >= 0)
+      blocking.rowTilesPerBlock = values[1];
+    if (values[2] >= 0)
+      blocking.depthOutside = values[2];
+    if (values[3] >= 0)
+      blocking.prefetchAhead = values[3];
+    if (values[4] >= 0)
+      blocking.prefetchNextBlock = values[4];
+    return blocking;
+  }
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    llvm::errs() << "usage: nx-kernel-bench IMAGE [TARGET]\n";
+    return 2;
+  }
+  llvm::Expected<const TargetDescription *> target = lookupTarget(argc > 2 ? argv[2] : "native");
+  if (!target) {
+    llvm::errs() << llvm::toString(target.takeError()) << "\n";
+    return 1;
+  }
+  DialectRegistry registry;
+  registerKernelCompilerDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  Bench bench{context, **target, ModuleOp::create(UnknownLoc::get(&context)), {}};
+  for (int64_t m : {0, 128})
+    for (auto [n, k] : {std::pair(768, 768), {3072, 768}, {768, 3072}})
+      bench.contract(m, n, k);
+  bench.contract(1, 768, 3072);
+  bench.contract(0, 1024, 1024);
+  bench.contract(0, 4096, 4096);
+
+  std::vector<KernelCompileStats> stats;
+  KernelCompileOptions options;
+  options.stats = &stats;
+  auto image = compileKernelModule(*bench.module, bench.kernels, **target, options);
+  if (failed(image))
+    return 1;
+  std::ofstream(argv[1], std::ios::binary).write(image->data(), image->size());
+  for (const KernelCompileStats &kernel : stats)
+    llvm::outs() << llvm::formatv(
+        "{0,-28} mlir {1,6:F0} ms  llvm {2,6:F0} ms  object {3,7} bytes\n", kernel.name,
+        kernel.mlirSeconds * 1e3, kernel.llvmSeconds * 1e3, kernel.objectBytes);
+  return 0;
+}
