@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -36,6 +37,9 @@ mlir::Type signlessElement(mlir::Type element);
 
 /// True when integers of this element type are unsigned (booleans are).
 bool isUnsignedElement(mlir::Type element);
+
+/// The tensor type with `values[i]` in the place of symbol i.
+mlir::Type substituteSymbols(mlir::Type type, llvm::ArrayRef<mlir::AffineExpr> values);
 
 /// Names of the program's symbols: the attribute `nx.symbols` of the function around `op`.
 llvm::SmallVector<llvm::StringRef> symbolNames(mlir::Operation *op);

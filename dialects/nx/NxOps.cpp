@@ -648,6 +648,34 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *, std::optional<Location
 }
 
 //===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+Type nx::substituteSymbols(Type type, ArrayRef<AffineExpr> values) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<AffineExpr> dims = dimsOf(tensor);
+  for (AffineExpr &dim : dims)
+    dim = dim.replaceSymbols(values);
+  return withDims(tensor, dims);
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError() << "there is no kernel @" << getKernel();
+  auto same = [&](TypeRange kernelTypes, TypeRange types) {
+    return llvm::equal(kernelTypes, types, [&](Type k, Type t) {
+      return substituteSymbols(k, getSlots().getExprs()) == t;
+    });
+  };
+  if (!same(kernel.getArgumentTypes(), getInputs().getTypes()) ||
+      !same(kernel.getResultTypes(), getResults().getTypes()))
+    return emitOpError() << "types differ from those of kernel @" << getKernel() << ", "
+                         << kernel.getFunctionType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Between ranks
 //===----------------------------------------------------------------------===//
 

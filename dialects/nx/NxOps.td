@@ -5,6 +5,7 @@
 
 include "dialects/nx/NxDialect.td"
 include "dialects/nx/NxInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -450,6 +451,26 @@ def Nx_GatherNdOp : Nx_InferredOp<"gather_nd"> {
   let description = "The last dimension of `indices` holds one index tuple; the first `batch_dims` dimensions are shared.";
   let arguments = (ins Nx_Tensor:$x, Nx_IndexTensor:$indices, I64Attr:$batch_dims);
   let results = (outs Nx_Tensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Nx_DispatchOp : Nx_PureOp<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Calls an outlined kernel";
+  let description = [{
+    The kernel is a private function with the attribute `nx.family`; its types are over its own symbols
+    s0, s1, ..., and `slots` gives the value of each in the caller's symbols.
+
+    ```mlir
+    %y = nx.dispatch @matmul_768x3072(%x, %w) slots #nx.dims<s1>
+        : (tensor<?x768xf32, #nx.dims<s1, 768>>, tensor<768x3072xf32>) -> tensor<?x3072xf32, #nx.dims<s1, 3072>>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Nx_Tensor>:$inputs, Nx_DimsAttr:$slots);
+  let results = (outs Variadic<Nx_Tensor>:$results);
+  let assemblyFormat = "$kernel `(` $inputs `)` `slots` $slots attr-dict `:` functional-type($inputs, $results)";
 }
 
 //===----------------------------------------------------------------------===//
