@@ -50,19 +50,22 @@ struct PlanMemory : public nxe::impl::NxePlanMemoryBase<PlanMemory> {
   static int64_t layOut(ArrayRef<TempOp> temps) {
     struct Block {
       TempOp temp;
-      int64_t bytes, offset = 0;
+      int64_t bytes, first, last, offset = 0;
     };
     SmallVector<Block> blocks;
     for (TempOp temp : temps)
-      blocks.push_back({temp, llvm::alignTo(*nx::constantOf(temp.getBytes().getExprs()[0]), kAlignment)});
-    llvm::stable_sort(blocks, [](const Block &a, const Block &b) { return a.bytes > b.bytes; });
+      blocks.push_back(
+          {temp, int64_t(llvm::alignTo(*nx::constantOf(temp.getBytes().getExprs()[0]), kAlignment)),
+           int64_t(*temp.getFirst()), int64_t(*temp.getLast())});
+    llvm::sort(blocks, [](const Block &a, const Block &b) {
+      return std::make_tuple(-a.bytes, a.first, a.last) < std::make_tuple(-b.bytes, b.first, b.last);
+    });
     int64_t arena = 0;
     SmallVector<Block *> placed; // by offset
     for (Block &block : blocks) {
       int64_t offset = 0;
       for (Block *other : placed) {
-        bool together = *other->temp.getFirst() <= *block.temp.getLast() &&
-                        *block.temp.getFirst() <= *other->temp.getLast();
+        bool together = other->first <= block.last && block.first <= other->last;
         if (together && other->offset < offset + block.bytes)
           offset = std::max(offset, other->offset + other->bytes);
       }
