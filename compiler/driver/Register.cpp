@@ -1,6 +1,7 @@
 //===- Register.cpp - Every dialect and pass of the compiler --------------===//
 
 #include "compiler/driver/Register.h"
+#include "compiler/lowering/Passes.h"
 #include "compiler/target/KernelCompiler.h"
 #include "dialects/nx/Nx.h"
 #include "dialects/nxe/Passes.h"
@@ -22,5 +23,6 @@ void nx::registerDialects(DialectRegistry &registry) {
 void nx::registerAll(DialectRegistry &registry) {
   registerDialects(registry);
   registerTransformsPasses();
+  registerNxLoweringPasses();
   nxe::registerNxePasses();
 }

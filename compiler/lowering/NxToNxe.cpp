@@ -1,0 +1,236 @@
+//===- NxToNxe.cpp - The outlined program as an executable ----------------===//
+
+#include "compiler/lowering/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace nx;
+
+namespace nx {
+#define GEN_PASS_DEF_NXTONXE
+#include "compiler/lowering/Passes.h.inc"
+} // namespace nx
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Bytes of one element in memory: booleans take one.
+int64_t elementBytes(Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(ModuleOp module, func::FuncOp func, int64_t tpDegree)
+      : module(module), func(func), builder(module.getContext()), context(module.getContext()),
+        tpDegree(tpDegree) {}
+
+  LogicalResult run() {
+    builder.setInsertionPointToEnd(module.getBody());
+    executable = nxe::ExecutableOp::create(builder, func.getLoc(), tpDegree);
+    executableBlock = &executable.getBody().emplaceBlock();
+    builder.setInsertionPointToEnd(executableBlock);
+    FailureOr<ArrayAttr> symbols = bindSymbols();
+    if (failed(symbols))
+      return failure();
+    for (func::FuncOp kernel : module.getOps<func::FuncOp>())
+      if (kernel->hasAttr(kFamilyAttr))
+        declareKernel(kernel);
+    program = nxe::ProgramOp::create(builder, func.getLoc(), func.getName(), *symbols, IntegerAttr());
+    builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
+    if (failed(buildBody()))
+      return failure();
+    func.erase();
+    return success();
+  }
+
+private:
+  DimsAttr dims(ArrayRef<AffineExpr> exprs) { return DimsAttr::get(context, exprs); }
+  AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, context); }
+
+  DimsAttr bytesOf(RankedTensorType type) {
+    return dims({productOf(dimsOf(type), context) * elementBytes(type.getElementType())});
+  }
+
+  /// Each symbol's value is the size of the first input dimension that is exactly this symbol.
+  FailureOr<ArrayAttr> bindSymbols() {
+    SmallVector<Attribute> symbols;
+    for (auto [index, name] : llvm::enumerate(symbolNames(func))) {
+      if (name == kRankSymbol) {
+        symbols.push_back(nxe::SymbolAttr::get(context, name, nxe::SymbolSource::rank, 0, 0));
+        continue;
+      }
+      AffineExpr symbol = getAffineSymbolExpr(index, context);
+      bool found = false;
+      for (auto [input, type] : llvm::enumerate(func.getArgumentTypes()))
+        for (auto [dim, expr] : llvm::enumerate(dimsOf(cast<RankedTensorType>(type))))
+          if (expr == symbol && !found) {
+            found = true;
+            symbols.push_back(
+                nxe::SymbolAttr::get(context, name, nxe::SymbolSource::input_dim, input, dim));
+          }
+      if (!found)
+        return func.emitError() << "size '" << name << "' is not the size of any input dimension, so it cannot be "
+                                << "known when the program starts";
+    }
+    return builder.getArrayAttr(symbols);
+  }
+
+  void declareKernel(func::FuncOp kernel) {
+    nxe::KernelOp::create(builder, kernel.getLoc(), kernel.getName(),
+                          kernel->getAttrOfType<StringAttr>(kFamilyAttr).getValue(), slotsOf(kernel),
+                          kernel.getNumArguments() + kernel.getNumResults());
+  }
+
+  int64_t slotsOf(func::FuncOp kernel) {
+    int64_t slots = 0;
+    for (Operation &op : func.getBody().front())
+      if (auto dispatch = dyn_cast<DispatchOp>(op); dispatch && dispatch.getKernel() == kernel.getName())
+        return dispatch.getSlots().getExprs().size();
+    return slots;
+  }
+
+  std::string nameOf(DictionaryAttr attrs, StringRef fallback, size_t index) {
+    if (attrs)
+      if (auto name = attrs.getAs<StringAttr>(kNameAttr))
+        return name.str();
+    return (fallback + Twine(index)).str();
+  }
+
+  LogicalResult buildBody() {
+    for (auto [i, argument] : llvm::enumerate(func.getArguments()))
+      buffers[argument] = nxe::InputOp::create(builder, func.getLoc(), i,
+                                               nameOf(func.getArgAttrDict(i), "input", i),
+                                               TypeAttr::get(argument.getType()));
+    // Outputs: the storage of the value that a command computes for it, if there is one.
+    auto terminator = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+    SmallVector<std::pair<Value, Value>> copies; // value, output
+    for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
+      Value output = nxe::OutputOp::create(builder, func.getLoc(), i,
+                                           nameOf(func.getResultAttrDict(i), "output", i),
+                                           TypeAttr::get(value.getType()));
+      Value root = value;
+      while (auto reshape = root.getDefiningOp<ReshapeOp>())
+        root = reshape.getX();
+      Operation *producer = root.getDefiningOp();
+      if (producer && !isa<ParamOp>(producer) && !buffers.count(root))
+        buffers[root] = output;
+      else
+        copies.push_back({value, output});
+    }
+    for (Operation &op : func.getBody().front().without_terminator())
+      if (failed(build(&op)))
+        return failure();
+    for (auto [value, output] : copies)
+      nxe::CopyOp::create(builder, terminator.getLoc(), buffers[value], output, bytesOf(typeOf(value)));
+    return success();
+  }
+
+  /// The storage of `value`, a temporary unless it is an output.
+  Value storageOf(Value value, Location loc) {
+    Value &buffer = buffers[value];
+    if (!buffer)
+      buffer = nxe::TempOp::create(builder, loc, bytesOf(typeOf(value)), IntegerAttr(), IntegerAttr(), IntegerAttr());
+    return buffer;
+  }
+
+  LogicalResult build(Operation *op) {
+    Location loc = op->getLoc();
+    if (auto param = dyn_cast<ParamOp>(op)) {
+      buffers[param.getResult()] = nxe::LoadOp::create(builder, loc, declareParam(param));
+      return success();
+    }
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      Value source = buffers[reshape.getX()];
+      buffers.try_emplace(reshape.getResult(), source);
+      return success();
+    }
+    if (auto check = dyn_cast<CheckOp>(op)) {
+      nxe::CheckOp::create(builder, loc, check.getLhs(), check.getRhs(), check.getMessage());
+      return success();
+    }
+    if (auto dispatch = dyn_cast<DispatchOp>(op)) {
+      SmallVector<Value> operands;
+      for (Value input : dispatch.getInputs())
+        operands.push_back(buffers[input]);
+      for (Value result : dispatch.getResults())
+        operands.push_back(storageOf(result, loc));
+      nxe::DispatchOp::create(builder, loc, dispatch.getKernel(), operands, dispatch.getSlots());
+      return success();
+    }
+    if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp>(op))
+      return buildCollective(op);
+    return op->emitOpError("cannot be a command; it was not outlined into a kernel");
+  }
+
+  LogicalResult buildCollective(Operation *op) {
+    RankedTensorType type = typeOf(op->getOperand(0));
+    SmallVector<AffineExpr> sizes = dimsOf(type);
+    auto around = [&](ArrayRef<AffineExpr> all, int64_t dim) {
+      return dims({productOf(all.take_front(dim), context), all[dim], productOf(all.drop_front(dim + 1), context)});
+    };
+    nxe::CollectiveKind kind = nxe::CollectiveKind::all_reduce;
+    ReduceKind reduce = ReduceKind::sum;
+    DimsAttr layout = dims({constant(1), productOf(sizes, context), constant(1)}), resultLayout;
+    if (auto all = dyn_cast<AllReduceOp>(op)) {
+      reduce = all.getKind();
+    } else if (auto gather = dyn_cast<AllGatherOp>(op)) {
+      kind = nxe::CollectiveKind::all_gather;
+      layout = around(sizes, gather.getDim());
+    } else if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
+      kind = nxe::CollectiveKind::reduce_scatter;
+      reduce = scatter.getKind();
+      layout = around(sizes, scatter.getDim());
+    } else {
+      auto toAll = cast<AllToAllOp>(op);
+      kind = nxe::CollectiveKind::all_to_all;
+      layout = around(sizes, toAll.getSplitDim());
+      SmallVector<AffineExpr> part = sizes;
+      part[toAll.getSplitDim()] = divideExactly(part[toAll.getSplitDim()], constant(toAll.getParts()));
+      resultLayout = around(part, toAll.getConcatDim());
+    }
+    Value source = buffers[op->getOperand(0)];
+    Value target = storageOf(op->getResult(0), op->getLoc());
+    nxe::CollectiveOp::create(builder, op->getLoc(), kind, reduce, type.getElementType(), source,
+                              target, layout, resultLayout);
+    return success();
+  }
+
+  /// One table entry per parameter in one form, however often the program reads it.
+  StringRef declareParam(ParamOp param) {
+    auto key = std::make_tuple(param.getNameAttr().getAsOpaquePointer(), param.getRecipe().getAsOpaquePointer(),
+                               param.getType().getAsOpaquePointer());
+    auto [it, isNew] = params.try_emplace(key);
+    if (isNew) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(program);
+      std::string name = "p" + std::to_string(params.size() - 1);
+      it->second = nxe::ParamOp::create(builder, param.getLoc(), builder.getStringAttr(name), param.getNameAttr(),
+                                        param.getSourceTypeAttr(), param.getRecipe(),
+                                        TypeAttr::get(param.getType()));
+    }
+    return it->second.getSymName();
+  }
+
+  ModuleOp module;
+  func::FuncOp func;
+  OpBuilder builder;
+  MLIRContext *context;
+  int64_t tpDegree;
+  nxe::ExecutableOp executable;
+  nxe::ProgramOp program;
+  Block *executableBlock = nullptr;
+  DenseMap<Value, Value> buffers;
+  llvm::MapVector<std::tuple<const void *, const void *, const void *>, nxe::ParamOp> params;
+};
+
+struct ToNxe : public nx::impl::NxToNxeBase<ToNxe> {
+  using NxToNxeBase::NxToNxeBase;
+  void runOnOperation() override {
+    for (func::FuncOp func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (!func->hasAttr(kFamilyAttr))
+        if (failed(ProgramBuilder(getOperation(), func, tpDegree).run()))
+          return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,118 @@
+//===- PrepareKernels.cpp - Forms that kernel families take ---------------===//
+
+#include "compiler/lowering/Passes.h"
+#include "compiler/lowering/StridedView.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace nx;
+
+namespace nx {
+#define GEN_PASS_DEF_NXPREPAREKERNELS
+#include "compiler/lowering/Passes.h.inc"
+} // namespace nx
+
+namespace {
+
+struct PrepareKernels : public nx::impl::NxPrepareKernelsBase<PrepareKernels> {
+  void runOnOperation() override {
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
+      if (func->hasAttr(kFamilyAttr))
+        continue;
+      IRRewriter rewriter(func.getContext());
+      func.walk([&](ShardOp shard) { lowerShard(rewriter, func, shard); });
+      func.walk([&](MatmulOp matmul) { packWeights(rewriter, matmul); });
+      func.walk([&](Operation *op) {
+        if (isa<MatmulOp, AttentionOp>(op))
+          sinkViews(rewriter, op);
+      });
+      // The originals that nothing else reads.
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
+        if (isOpTriviallyDead(&op))
+          rewriter.eraseOp(&op);
+    }
+  }
+
+  /// Packs the right-hand side of a matmul when it is a parameter used as a matrix.
+  static void packWeights(IRRewriter &rewriter, MatmulOp matmul) {
+    auto param = matmul.getRhs().getDefiningOp<ParamOp>();
+    if (!param || param.getType().getRank() != 2 || !param.getType().getElementType().isF32() ||
+        matmul.getTransposeLhs())
+      return;
+    SmallVector<Attribute> recipe(param.getRecipe().getValue());
+    if (!recipe.empty() && isa<PackStepAttr>(recipe.back()))
+      return;
+    rewriter.setInsertionPoint(param);
+    RankedTensorType type = param.getType();
+    if (matmul.getTransposeRhs()) {
+      recipe.push_back(TransposeStepAttr::get(rewriter.getContext(), {1, 0}));
+      type = RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
+    }
+    recipe.push_back(PackStepAttr::get(rewriter.getContext()));
+    auto packed = ParamOp::create(rewriter, param.getLoc(), type, param.getName(),
+                                  param.getSourceType(), rewriter.getArrayAttr(recipe));
+    rewriter.modifyOpInPlace(matmul, [&] {
+      matmul.getRhsMutable().assign(packed);
+      matmul.setTransposeRhs(false);
+    });
+  }
+
+  /// The symbol `@rank` of `func`, added when it is not there.
+  static AffineExpr rankSymbol(func::FuncOp func) {
+    SmallVector<Attribute> names;
+    if (auto attr = func->getAttrOfType<ArrayAttr>(kSymbolsAttr))
+      names.assign(attr.begin(), attr.end());
+    Builder builder(func.getContext());
+    auto rank = builder.getStringAttr(kRankSymbol);
+    auto it = llvm::find(names, rank);
+    unsigned position = it - names.begin();
+    if (it == names.end()) {
+      names.push_back(rank);
+      func->setAttr(kSymbolsAttr, builder.getArrayAttr(names));
+    }
+    return builder.getAffineSymbolExpr(position);
+  }
+
+  /// nx.shard is a slice that starts at a multiple of the rank.
+  static void lowerShard(IRRewriter &rewriter, func::FuncOp func, ShardOp shard) {
+    rewriter.setInsertionPoint(shard);
+    Location loc = shard.getLoc();
+    MLIRContext *context = func.getContext();
+    auto type = cast<RankedTensorType>(shard.getX().getType());
+    int64_t dim = shard.getDim(), blocks = shard.getBlocks(), parts = shard.getParts();
+    SmallVector<AffineExpr> dims = dimsOf(type);
+    AffineExpr part = divideExactly(dims[dim], getAffineConstantExpr(parts * blocks, context));
+    Value x = shard.getX();
+    // With blocks, cut [.., blocks * d, ..] into [.., blocks, d, ..] first.
+    if (blocks > 1) {
+      dims[dim] = part * parts;
+      dims.insert(dims.begin() + dim, getAffineConstantExpr(blocks, context));
+      x = ReshapeOp::create(rewriter, loc, withDims(type, dims), x);
+      ++dim;
+    }
+    SmallVector<AffineExpr> starts(dims.size(), getAffineConstantExpr(0, context));
+    starts[dim] = rankSymbol(func) * part;
+    dims[dim] = part;
+    SmallVector<int64_t> steps(dims.size(), 1);
+    x = SliceOp::create(rewriter, loc, withDims(type, dims), x, DimsAttr::get(context, starts), steps);
+    if (blocks > 1)
+      x = ReshapeOp::create(rewriter, loc, shard.getType(), x);
+    rewriter.replaceOp(shard, x);
+  }
+
+  /// Gives `op` its own copies of the views in front of its operands.
+  static void sinkViews(IRRewriter &rewriter, Operation *op) {
+    rewriter.setInsertionPoint(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      SmallVector<Operation *> views;
+      viewOf(operand.get(), &views);
+      IRMapping map;
+      for (Operation *view : llvm::reverse(views))
+        rewriter.clone(*view, map);
+      if (!views.empty())
+        rewriter.modifyOpInPlace(op, [&] { operand.set(map.lookup(operand.get())); });
+    }
+  }
+};
+
+} // namespace
