@@ -22,7 +22,7 @@ class ProgramBuilder {
 public:
   ProgramBuilder(ModuleOp module, func::FuncOp func, int64_t tpDegree)
       : module(module), func(func), builder(module.getContext()), context(module.getContext()),
-        tpDegree(tpDegree) {}
+        tpDegree(tpDegree), bufferType(nxe::BufferType::get(context)) {}
 
   LogicalResult run() {
     builder.setInsertionPointToEnd(module.getBody());
@@ -89,25 +89,25 @@ private:
     return slots;
   }
 
-  std::string nameOf(DictionaryAttr attrs, StringRef fallback, size_t index) {
+  StringAttr nameOf(DictionaryAttr attrs, StringRef fallback, size_t index) {
     if (attrs)
       if (auto name = attrs.getAs<StringAttr>(kNameAttr))
-        return name.str();
-    return (fallback + Twine(index)).str();
+        return name;
+    return builder.getStringAttr(fallback + Twine(index));
   }
 
   LogicalResult buildBody() {
     for (auto [i, argument] : llvm::enumerate(func.getArguments()))
-      buffers[argument] = nxe::InputOp::create(builder, func.getLoc(), i,
-                                               nameOf(func.getArgAttrDict(i), "input", i),
-                                               TypeAttr::get(argument.getType()));
+      buffers[argument] = nxe::InputOp::create(
+          builder, func.getLoc(), bufferType, builder.getI64IntegerAttr(i),
+          nameOf(func.getArgAttrDict(i), "input", i), TypeAttr::get(argument.getType()));
     // Outputs: the storage of the value that a command computes for it, if there is one.
     auto terminator = cast<func::ReturnOp>(func.getBody().front().getTerminator());
     SmallVector<std::pair<Value, Value>> copies; // value, output
     for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
-      Value output = nxe::OutputOp::create(builder, func.getLoc(), i,
-                                           nameOf(func.getResultAttrDict(i), "output", i),
-                                           TypeAttr::get(value.getType()));
+      Value output = nxe::OutputOp::create(
+          builder, func.getLoc(), bufferType, builder.getI64IntegerAttr(i),
+          nameOf(func.getResultAttrDict(i), "output", i), TypeAttr::get(value.getType()));
       Value root = value;
       while (auto reshape = root.getDefiningOp<ReshapeOp>())
         root = reshape.getX();
@@ -129,14 +129,14 @@ private:
   Value storageOf(Value value, Location loc) {
     Value &buffer = buffers[value];
     if (!buffer)
-      buffer = nxe::TempOp::create(builder, loc, bytesOf(typeOf(value)), IntegerAttr(), IntegerAttr(), IntegerAttr());
+      buffer = nxe::TempOp::create(builder, loc, bufferType, bytesOf(typeOf(value)), IntegerAttr(), IntegerAttr(), IntegerAttr());
     return buffer;
   }
 
   LogicalResult build(Operation *op) {
     Location loc = op->getLoc();
     if (auto param = dyn_cast<ParamOp>(op)) {
-      buffers[param.getResult()] = nxe::LoadOp::create(builder, loc, declareParam(param));
+      buffers[param.getResult()] = nxe::LoadOp::create(builder, loc, bufferType, declareParam(param));
       return success();
     }
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
@@ -216,6 +216,7 @@ private:
   OpBuilder builder;
   MLIRContext *context;
   int64_t tpDegree;
+  Type bufferType;
   nxe::ExecutableOp executable;
   nxe::ProgramOp program;
   Block *executableBlock = nullptr;

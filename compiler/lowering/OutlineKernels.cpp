@@ -43,11 +43,11 @@ bool isRowOp(Operation *op) {
   // Operations along the last dimension that keep the shape.
   int64_t rank = op->getNumOperands() ? typeOf(op->getOperand(0)).getRank() : 0;
   if (auto softmax = dyn_cast<SoftmaxOp>(op))
-    return softmax.getAxis() == rank - 1;
+    return int64_t(softmax.getAxis()) == rank - 1;
   if (auto norm = dyn_cast<LayerNormOp>(op))
-    return norm.getAxis() == rank - 1;
+    return int64_t(norm.getAxis()) == rank - 1;
   if (auto norm = dyn_cast<RmsNormOp>(op))
-    return norm.getAxis() == rank - 1;
+    return int64_t(norm.getAxis()) == rank - 1;
   return false;
 }
 
