@@ -45,9 +45,10 @@ if config.sanitize:
 if config.oracles:
     config.available_features.add("onnx")  # %python has numpy, onnx and onnxruntime
 
-# Each test's processes share these limits; a runaway compile must fail here, not swap the machine.
-# Sanitizers reserve terabytes of address space, so there the limit cannot be on that.
-lit_config.maxIndividualTestTime = 120
+# Every process of a test inherits these limits: a runaway compile must fail here, not swap the machine.
+# (lit's own time limit needs psutil; ctest stops a test that sleeps.) Sanitizers reserve terabytes of
+# address space, so there the memory limit cannot be on that.
+resource.setrlimit(resource.RLIMIT_CPU, (300, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 if not config.sanitize:
     limit = config.memory_limit_mib << 20
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
