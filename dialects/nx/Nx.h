@@ -3,6 +3,7 @@
 #define NX_DIALECTS_NX_NX_H
 
 #include "dialects/nx/Dims.h"
+#include "dialects/nx/ShardingRule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -14,7 +15,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/nx/NxDialect.h.inc"
-#include "dialects/nx/NxEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/nx/NxAttrs.h.inc"
 #include "dialects/nx/NxInterfaces.h.inc"

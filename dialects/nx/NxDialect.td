@@ -80,11 +80,13 @@ def Nx_CastStep : Nx_Attr<"CastStep", "cast"> {
 def Nx_ShardStep : Nx_Attr<"ShardStep", "shard"> {
   let summary = "Recipe step: rank r keeps part r of `parts` equal parts of dimension `dim`";
   let description = [{
-    With `blocks` > 1 the dimension is first cut into that many equal blocks, and each rank takes its
-    part of every block: how a fused query-key-value weight is split by heads.
+    With `blocks` the dimension is first cut into blocks of these sizes, and each rank takes its part
+    of every block, in order: how a fused query-key-value weight is split by heads.
+
+    Example: `#nx.shard<dim = 1, parts = 2, blocks = [512, 128, 128]>`
   }];
-  let parameters = (ins "int64_t":$dim, "int64_t":$parts, DefaultValuedParameter<"int64_t", "1">:$blocks);
-  let assemblyFormat = "`<` `dim` `=` $dim `,` `parts` `=` $parts (`,` `blocks` `=` $blocks^)? `>`";
+  let parameters = (ins "int64_t":$dim, "int64_t":$parts, OptionalArrayRefParameter<"int64_t">:$blocks);
+  let assemblyFormat = "`<` `dim` `=` $dim `,` `parts` `=` $parts (`,` `blocks` `=` `[` $blocks^ `]`)? `>`";
 }
 def Nx_PackStep : Nx_Attr<"PackStep", "pack"> {
   let summary = "Recipe step: packed panels of 16 columns, `[.., ceil(N/16), K, 16]` of `[.., K, N]`";

@@ -19,4 +19,24 @@ def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$args)>
   ];
 }
+
+def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
+  let cppNamespace = "::nx";
+  let description = [{
+    An operation that ranks can share: it states which index space it loops over (its factors) and
+    what part of it each dimension of each operand and result is. Planning, pricing and partitioning
+    are written once, on factors. An operation without this interface runs whole on every rank.
+  }];
+  let methods = [
+    InterfaceMethod<"The rule; see ShardingRule.h. By default that of an element-wise operation.",
+      "::nx::ShardingRule", "getShardingRule", (ins), "",
+      [{ return ::nx::elementwiseRule($_op.getOperation()); }]>,
+    InterfaceMethod<[{
+      Adapts the attributes after factor `factor` of `rule` was cut into `parts`, when operands and
+      result types are already those of one part.
+    }], "void", "adaptToPart",
+      (ins "const ::nx::ShardingRule &":$rule, "unsigned":$factor, "int64_t":$parts), "",
+      [{ (void)rule, (void)factor, (void)parts; }]>
+  ];
+}
 #endif

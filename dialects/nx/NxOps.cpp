@@ -90,10 +90,21 @@ FailureOr<RankedTensorType> nx::applyRecipe(RankedTensorType type, ArrayAttr rec
     } else if (auto castStep = dyn_cast<CastStepAttr>(step)) {
       type = RankedTensorType::get(shape, castStep.getElementType());
     } else if (auto shard = dyn_cast<ShardStepAttr>(step)) {
-      int64_t dim = shard.getDim(), pieces = shard.getParts() * shard.getBlocks();
-      if (dim < 0 || dim >= type.getRank() || shard.getParts() < 1 || shard.getBlocks() < 1 ||
-          shape[dim] % pieces)
-        return emitError() << step << " does not divide " << type;
+      int64_t dim = shard.getDim(), parts = shard.getParts();
+      if (dim < 0 || dim >= type.getRank() || parts < 1)
+        return emitError() << step << " does not fit " << type;
+      SmallVector<int64_t> blocks(shard.getBlocks());
+      if (blocks.empty())
+        blocks.push_back(shape[dim]);
+      int64_t sum = 0;
+      for (int64_t block : blocks) {
+        if (block < 0 || block % parts)
+          return emitError() << step << ": " << block << " elements of " << type
+                             << " do not divide into " << parts << " parts";
+        sum += block;
+      }
+      if (sum != shape[dim])
+        return emitError() << step << ": the blocks do not add up to dimension " << dim << " of " << type;
       shape[dim] /= shard.getParts();
     } else if (isa<PackStepAttr>(step)) {
       if (type.getRank() < 2 || step != recipe.getValue().back())

@@ -15,6 +15,12 @@ class Nx_Op<string mnemonic, list<Trait> traits = []> : Op<Nx_Dialect, mnemonic,
 }
 class Nx_PureOp<string mnemonic, list<Trait> traits = []> : Nx_Op<mnemonic, [Pure] # traits>;
 
+// An operation with a sharding rule of its own, in NxSharding.cpp; the second one also has attributes
+// that depend on the sizes of a part.
+def Nx_HasRule : DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>;
+def Nx_HasRuleAndParts
+    : DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule", "adaptToPart"]>;
+
 // An operation whose result type follows from its operands and attributes.
 class Nx_InferredOp<string mnemonic, list<Trait> traits = []>
     : Nx_PureOp<mnemonic, [InferTypeOpAdaptor] # traits>;
@@ -75,7 +81,7 @@ def Nx_ShapeValueOp : Nx_PureOp<"shape_value"> {
   let hasVerifier = 1;
 }
 
-def Nx_IotaOp : Nx_PureOp<"iota"> {
+def Nx_IotaOp : Nx_PureOp<"iota", [Nx_HasRule]> {
   let summary = "start + step * index along one axis";
   let description = [{
     ```mlir
@@ -117,7 +123,7 @@ def Nx_UnsupportedOp : Nx_Op<"unsupported"> {
 
 class Nx_ElementwiseOp<string mnemonic, dag ins, list<Trait> traits = []>
     : Nx_PureOp<mnemonic, [DeclareOpInterfaceMethods<ElementwiseOpInterface>,
-                           InferTypeOpInterface] # traits> {
+                           ShardingRuleOpInterface, InferTypeOpInterface] # traits> {
   let arguments = ins;
   let results = (outs Nx_Tensor:$result);
   // The element type of the result, given the operands'.
@@ -242,7 +248,8 @@ def Nx_SelectOp : Nx_ElementwiseOp<"select", (ins Nx_BoolTensor:$condition, Nx_T
   let resultElement = "::mlir::cast<::mlir::RankedTensorType>(operands[1].getType()).getElementType()";
   let hasVerifier = 1;
 }
-def Nx_CastOp : Nx_PureOp<"cast", [DeclareOpInterfaceMethods<ElementwiseOpInterface>, SameOperandsAndResultShape]> {
+def Nx_CastOp : Nx_PureOp<"cast", [DeclareOpInterfaceMethods<ElementwiseOpInterface>,
+    ShardingRuleOpInterface, SameOperandsAndResultShape]> {
   let summary = "Conversion of the element type";
   let description = [{
     Float to integer rounds to zero and saturates, NaN gives 0; to boolean is `x != 0`; integers wrap;
@@ -259,7 +266,7 @@ def Nx_CastOp : Nx_PureOp<"cast", [DeclareOpInterfaceMethods<ElementwiseOpInterf
 // Contraction, convolution, attention
 //===----------------------------------------------------------------------===//
 
-def Nx_MatmulOp : Nx_InferredOp<"matmul", [SameOperandsElementType]> {
+def Nx_MatmulOp : Nx_InferredOp<"matmul", [SameOperandsElementType, Nx_HasRule]> {
   let summary = "Matrix product over the last two dimensions, with broadcast batch dimensions";
   let description = [{
     `lhs [.., M, K]` times `rhs [.., K, N]`; with `transpose_lhs` lhs is `[.., K, M]`, with
@@ -271,7 +278,7 @@ def Nx_MatmulOp : Nx_InferredOp<"matmul", [SameOperandsElementType]> {
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_ConvOp : Nx_InferredOp<"conv", [SameOperandsElementType]> {
+def Nx_ConvOp : Nx_InferredOp<"conv", [SameOperandsElementType, Nx_HasRuleAndParts]> {
   let summary = "Convolution (cross-correlation), any number of spatial dimensions";
   let description = [{
     `input [N, C, spatial..]`, `weight [O, C / groups, kernel..]`, optional `bias [O]`. The padding is
@@ -286,7 +293,7 @@ def Nx_ConvOp : Nx_InferredOp<"conv", [SameOperandsElementType]> {
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_PoolOp : Nx_InferredOp<"pool"> {
+def Nx_PoolOp : Nx_InferredOp<"pool", [Nx_HasRule]> {
   let summary = "Max or average over windows of the spatial dimensions";
   let description = [{
     `input [N, C, spatial..]`. A maximum ignores padding; an average divides by the window's size
@@ -300,7 +307,7 @@ def Nx_PoolOp : Nx_InferredOp<"pool"> {
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_AttentionOp : Nx_InferredOp<"attention"> {
+def Nx_AttentionOp : Nx_InferredOp<"attention", [Nx_HasRule]> {
   let summary = "Scaled dot-product attention";
   let description = [{
     `softmax(scale * q k^T + mask) v` for `q [B, Hq, S, D]`, `k [B, Hkv, T, D]`, `v [B, Hkv, T, Dv]`, with
@@ -317,7 +324,7 @@ def Nx_AttentionOp : Nx_InferredOp<"attention"> {
 // Reductions and normalizations
 //===----------------------------------------------------------------------===//
 
-def Nx_ReduceOp : Nx_InferredOp<"reduce"> {
+def Nx_ReduceOp : Nx_InferredOp<"reduce", [Nx_HasRule]> {
   let summary = "Combines all elements along some axes";
   let description = [{
     `axes` are ascending and unique. Without `keep_dims` the axes disappear. Max and min of booleans are "any" and "all".
@@ -328,7 +335,7 @@ def Nx_ReduceOp : Nx_InferredOp<"reduce"> {
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_ArgReduceOp : Nx_InferredOp<"arg_reduce"> {
+def Nx_ArgReduceOp : Nx_InferredOp<"arg_reduce", [Nx_HasRule]> {
   let summary = "Index of the greatest or least element along an axis";
   let description = [{
     `kind` is max or min. Of equal elements the first one wins, with `select_last` the last; NaN wins over all. The result is i64.
@@ -337,20 +344,20 @@ def Nx_ArgReduceOp : Nx_InferredOp<"arg_reduce"> {
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_CumSumOp : Nx_InferredOp<"cumsum"> {
+def Nx_CumSumOp : Nx_InferredOp<"cumsum", [Nx_HasRule]> {
   let summary = "Running sum along an axis";
   let description = "`exclusive` leaves the element itself out; `reverse` runs from the end.";
   let arguments = (ins Nx_Tensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_SoftmaxOp : Nx_InferredOp<"softmax"> {
+def Nx_SoftmaxOp : Nx_InferredOp<"softmax", [Nx_HasRule]> {
   let summary = "exp(x - max) / sum(exp(x - max)) along an axis; with `log` its logarithm";
   let arguments = (ins Nx_FloatTensor:$x, I64Attr:$axis, UnitAttr:$log);
   let results = (outs Nx_FloatTensor:$result);
 }
 
-def Nx_LayerNormOp : Nx_InferredOp<"layer_norm", [AttrSizedOperandSegments]> {
+def Nx_LayerNormOp : Nx_InferredOp<"layer_norm", [AttrSizedOperandSegments, Nx_HasRule]> {
   let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on";
   let description = "`scale` and `bias` broadcast to the shape of x. Statistics are computed in f32 or wider.";
   let arguments = (ins Nx_FloatTensor:$x, Optional<Nx_FloatTensor>:$scale, Optional<Nx_FloatTensor>:$bias,
@@ -358,13 +365,13 @@ def Nx_LayerNormOp : Nx_InferredOp<"layer_norm", [AttrSizedOperandSegments]> {
   let results = (outs Nx_FloatTensor:$result);
 }
 
-def Nx_RmsNormOp : Nx_InferredOp<"rms_norm"> {
+def Nx_RmsNormOp : Nx_InferredOp<"rms_norm", [Nx_HasRule]> {
   let summary = "x / sqrt(mean(x^2) + epsilon) * scale over the dimensions from `axis` on";
   let arguments = (ins Nx_FloatTensor:$x, Optional<Nx_FloatTensor>:$scale, I64Attr:$axis, F64Attr:$epsilon);
   let results = (outs Nx_FloatTensor:$result);
 }
 
-def Nx_GroupNormOp : Nx_InferredOp<"group_norm"> {
+def Nx_GroupNormOp : Nx_InferredOp<"group_norm", [Nx_HasRuleAndParts]> {
   let summary = "Normalization of `x [N, C, ..]` over groups of channels, then scale and bias `[C]`";
   let description = "`groups` divides C; `groups = C` is instance normalization.";
   let arguments = (ins Nx_FloatTensor:$x, Nx_FloatTensor:$scale, Nx_FloatTensor:$bias, I64Attr:$groups, F64Attr:$epsilon);
@@ -375,7 +382,7 @@ def Nx_GroupNormOp : Nx_InferredOp<"group_norm"> {
 // Data movement
 //===----------------------------------------------------------------------===//
 
-def Nx_TransposeOp : Nx_InferredOp<"transpose"> {
+def Nx_TransposeOp : Nx_InferredOp<"transpose", [Nx_HasRule]> {
   let summary = "Permutes dimensions: result dimension i is operand dimension perm[i]";
   let arguments = (ins Nx_Tensor:$x, DenseI64ArrayAttr:$perm);
   let results = (outs Nx_Tensor:$result);
@@ -383,7 +390,7 @@ def Nx_TransposeOp : Nx_InferredOp<"transpose"> {
   let hasCanonicalizer = 1;
 }
 
-def Nx_ReshapeOp : Nx_PureOp<"reshape", [SameOperandsAndResultElementType]> {
+def Nx_ReshapeOp : Nx_PureOp<"reshape", [SameOperandsAndResultElementType, Nx_HasRule]> {
   let summary = "The same elements in row-major order with other sizes, taken from the result type";
   let description = [{
     Both sizes have the same product, as expressions.
@@ -397,7 +404,7 @@ def Nx_ReshapeOp : Nx_PureOp<"reshape", [SameOperandsAndResultElementType]> {
   let hasCanonicalizer = 1;
 }
 
-def Nx_BroadcastOp : Nx_PureOp<"broadcast", [SameOperandsAndResultElementType]> {
+def Nx_BroadcastOp : Nx_PureOp<"broadcast", [SameOperandsAndResultElementType, Nx_HasRule]> {
   let summary = "NumPy broadcasting to the result's sizes";
   let arguments = (ins Nx_Tensor:$x);
   let results = (outs Nx_Tensor:$result);
@@ -405,7 +412,7 @@ def Nx_BroadcastOp : Nx_PureOp<"broadcast", [SameOperandsAndResultElementType]> 
   let hasFolder = 1;
 }
 
-def Nx_SliceOp : Nx_PureOp<"slice", [SameOperandsAndResultElementType]> {
+def Nx_SliceOp : Nx_PureOp<"slice", [SameOperandsAndResultElementType, Nx_HasRuleAndParts]> {
   let summary = "Elements start, start + step, .. of each dimension; sizes from the result type";
   let description = [{
     `starts` are in range, steps may be negative.
@@ -418,35 +425,35 @@ def Nx_SliceOp : Nx_PureOp<"slice", [SameOperandsAndResultElementType]> {
   let hasFolder = 1;
 }
 
-def Nx_ConcatOp : Nx_InferredOp<"concat", [SameOperandsElementType]> {
+def Nx_ConcatOp : Nx_InferredOp<"concat", [SameOperandsElementType, Nx_HasRule]> {
   let summary = "Joins tensors along an axis";
   let arguments = (ins Variadic<Nx_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs Nx_Tensor:$result);
   let hasFolder = 1;
 }
 
-def Nx_PadOp : Nx_InferredOp<"pad"> {
+def Nx_PadOp : Nx_InferredOp<"pad", [Nx_HasRule]> {
   let summary = "Adds elements before and after each dimension; negative amounts remove";
   let description = "`value` (rank 0) fills in constant mode, zero when it is absent.";
   let arguments = (ins Nx_Tensor:$x, Optional<Nx_Tensor>:$value, Nx_DimsAttr:$lo, Nx_DimsAttr:$hi, Nx_PadModeAttr:$mode);
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_GatherOp : Nx_InferredOp<"gather"> {
+def Nx_GatherOp : Nx_InferredOp<"gather", [Nx_HasRule]> {
   let summary = "result[a.., i.., b..] = x[a.., indices[i..], b..] with the index on `axis`";
   let description = "Negative indices count from the end. An index out of range stops the execution with an error.";
   let arguments = (ins Nx_Tensor:$x, Nx_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_GatherElementsOp : Nx_InferredOp<"gather_elements"> {
+def Nx_GatherElementsOp : Nx_InferredOp<"gather_elements", [Nx_HasRule]> {
   let summary = "result[.., i, ..] = x[.., indices[.., i, ..], ..] with the index on `axis`";
   let description = "Same rank; indices as in gather.";
   let arguments = (ins Nx_Tensor:$x, Nx_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_GatherNdOp : Nx_InferredOp<"gather_nd"> {
+def Nx_GatherNdOp : Nx_InferredOp<"gather_nd", [Nx_HasRule]> {
   let summary = "result[b.., i.., c..] = x[b.., indices[b.., i.., :], c..]";
   let description = "The last dimension of `indices` holds one index tuple; the first `batch_dims` dimensions are shared.";
   let arguments = (ins Nx_Tensor:$x, Nx_IndexTensor:$indices, I64Attr:$batch_dims);
