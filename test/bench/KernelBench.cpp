@@ -36,6 +36,35 @@ struct Bench {
     emitContract(*module, kernels.back(), loc(), spec, target);
   }
 
+  // The limit to compare with: `symbol 0` steps of as many independent multiply-adds as a register
+  // tile has.
+  void peak() {
+    KernelSignature signature{{f32()}, 1};
+    auto one = [](KernelBuilder &kb) { return kb.index(1); };
+    kernels.push_back("peak");
+    emitKernelFunctions(
+        *module, "peak", loc(), signature, target,
+        {[&](KernelBuilder &kb, Value, Value) {
+           int64_t chains = target.mr * target.nr / target.vectorLanes;
+           SmallVector<Value> init(chains, kb.loadVector(kb.operand(0), kb.index(0)));
+           Value factor = kb.splat(0.5f), summand = kb.splat(1.0f);
+           for (int64_t i = 0; i < chains; ++i)
+             init[i] = kb.fma(init[i], factor, kb.splat(float(i)));
+           SmallVector<Value> sums =
+               kb.loop(kb.index(0), kb.size(symbol(0)), 1, init, [&](Value, ValueRange carried) {
+                 SmallVector<Value> next;
+                 for (Value value : carried)
+                   next.push_back(kb.fma(value, factor, summand));
+                 return next;
+               });
+           Value total = sums[0];
+           for (Value sum : ArrayRef(sums).drop_front())
+             total = kb.fma(total, factor, sum);
+           kb.storeVector(total, kb.operand(0), kb.index(0));
+         },
+         one, [](KernelBuilder &kb) { return kb.index(0); }, one});
+  }
+
   // NX_BENCH_BLOCKING=kc,tiles,outside,ahead,next replaces the chosen blocking; -1 keeps a value.
   std::optional<ContractBlocking> override(const ContractSpec &spec) {
     const char *text = getenv("NX_BENCH_BLOCKING");
@@ -75,6 +104,7 @@ int main(int argc, char **argv) {
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   Bench bench{context, **target, ModuleOp::create(UnknownLoc::get(&context)), {}};
+  bench.peak();
   for (int64_t m : {0, 128})
     for (auto [n, k] : {std::pair(768, 768), {3072, 768}, {768, 3072}})
       bench.contract(m, n, k);

@@ -104,38 +104,24 @@ private:
       kb.storeVector(vector, tile, kb.index(i * kb.lanes));
   }
 
-  // Applies the epilogue to `rows` rows of the scratch tile, which start at C[row, column].
-  void applyEpilogue(KernelBuilder &kb, Value row, Value rows, Value column, int64_t tilePanels) {
-    int64_t width = tilePanels * kPanelWidth, inPanels = spec.n / kPanelWidth * kPanelWidth;
-    Value stride = cRowStride(kb);
-    Value columnsEnd = kb.add(column, width);
-    kb.loop(kb.index(0), rows, 1, [&](Value i) {
-      TilePoint point;
-      point.row = kb.add(row, i);
-      Value outRow = kb.mul(point.row, stride);
-      Value tileRow = kb.sub(kb.mul(i, width), column);
-      auto finish = [&](Value at, Value mask) {
-        point.column = at;
-        point.mask = mask;
-        Value value = kb.loadVector(tile, kb.add(tileRow, at));
-        if (spec.epilogue)
-          value = spec.epilogue(kb, value, point);
-        kb.storeVector(value, kb.operand(spec.c), kb.add(outRow, at), mask);
-      };
-      kb.loop(column, kb.min(columnsEnd, kb.index(inPanels)), kPanelWidth, [&](Value at) {
-        for (int64_t v = 0; v < kPanelWidth; v += kb.lanes)
-          finish(kb.add(at, v), {});
-      });
-      if (inPanels == spec.n)
-        return;
-      kb.ifThen(kb.less(kb.index(inPanels), columnsEnd), [&] {
-        int64_t at = inPanels;
-        for (; at + kb.lanes <= spec.n; at += kb.lanes)
-          finish(kb.index(at), {});
-        if (at < spec.n)
-          finish(kb.index(at), kb.maskOfFirst(kb.index(spec.n - at)));
-      });
-    });
+  // Takes `rows` rows of the scratch tile through the epilogue to C[row, column].
+  void finishTile(KernelBuilder &kb, Value row, Value rows, Value column, int64_t tilePanels) {
+    int64_t width = tilePanels * kPanelWidth;
+    SumTile sums;
+    sums.memory = tile;
+    sums.offset = kb.index(0);
+    sums.rowStride = kb.index(width);
+    sums.rows = rows;
+    sums.columns = kb.min(kb.index(width), kb.sub(kb.index(spec.n), column));
+    sums.columnsFillPanels = spec.n % kPanelWidth == 0;
+    sums.firstRow = row;
+    sums.firstColumn = column;
+    StridedOperand output;
+    output.operand = spec.c;
+    MLIRContext *context = kb.b.getContext();
+    output.strides = {spec.cRowStride ? spec.cRowStride : getAffineConstantExpr(spec.n, context),
+                      getAffineConstantExpr(1, context)};
+    storeSumTile(kb, sums, spec.epilogue, output);
   }
 
   void runFewRows(KernelBuilder &kb, int64_t rows, Value begin, Value end) {
@@ -155,8 +141,8 @@ private:
       hooks.step = [&](Value depth) { prefetchAhead(kb, in, depth); };
       hooks.finish = [&](ArrayRef<Value> sums) { storeTile(kb, sums); };
       emitRegisterTile(kb, rows, in, hooks);
-      applyEpilogue(kb, kb.index(0), kb.index(rows), kb.mul(group, tilePanels * kPanelWidth),
-                    tilePanels);
+      finishTile(kb, kb.index(0), kb.index(rows), kb.mul(group, tilePanels * kPanelWidth),
+                 tilePanels);
     });
   }
 
@@ -295,7 +281,7 @@ private:
         };
         emitRegisterTile(kb, number, in, hooks);
       });
-      kb.ifThen(last, [&] { applyEpilogue(kb, row, height, column, widePanels); });
+      kb.ifThen(last, [&] { finishTile(kb, row, height, column, widePanels); });
     });
   }
 

@@ -6,21 +6,9 @@
 #ifndef NX_CODEGEN_CPU_CONTRACT_H
 #define NX_CODEGEN_CPU_CONTRACT_H
 
-#include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/cpu/TileEpilogue.h"
 
 namespace nx {
-
-// The place of one vector of results.
-struct TilePoint {
-  mlir::Value row;                      // of M
-  mlir::Value column;                   // of N; of lane 0
-  mlir::Value mask;                     // lanes below N; null: all of them
-  llvm::SmallVector<mlir::Value> batch; // one index per batch dim; empty for ContractSpec
-};
-
-// Computes the values to store from a vector of sums. It may load other operands at the point
-// (KernelBuilder::operand), with its mask. It may return the output's element type or f32.
-using Epilogue = std::function<mlir::Value(KernelBuilder &, mlir::Value sums, const TilePoint &)>;
 
 // How the loops are blocked; chooseContractBlocking fills it in, tests set it by hand.
 struct ContractBlocking {

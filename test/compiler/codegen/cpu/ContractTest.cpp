@@ -83,10 +83,9 @@ TEST_F(ContractTest, DynamicRows) {
   auto image = load(*target);
   ASSERT_TRUE(image);
   for (auto [i, shape] : llvm::enumerate(shapes)) {
-    for (int64_t m = 1; m <= 40; ++m)
+    for (int64_t m = 1; m <= 40; m += shape.k < 100 || m < 4 ? 1 : 7)
       check(*image, i, shape, m);
-    check(*image, i, shape, 128);
-    check(*image, i, shape, 331);
+    check(*image, i, shape, shape.k < 100 ? 331 : 128);
     int64_t none = 0;
     EXPECT_EQ(image->module->kernels[i].tiles(&none), 0);
   }
