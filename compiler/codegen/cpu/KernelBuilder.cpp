@@ -160,9 +160,11 @@ Value KernelBuilder::maskOfFirst(Value count) {
 
 static Type elementOf(Value memory) { return cast<MemRefType>(memory.getType()).getElementType(); }
 
-// The one place that knows how values widen from memory and narrow to it.
+// The one place that knows how values widen from memory and narrow to it. Integers stay as they
+// are.
 static Value widen(KernelBuilder &kb, Value value) {
-  if (getElementTypeOrSelf(value.getType()).isF32())
+  Type element = getElementTypeOrSelf(value.getType());
+  if (element.isF32() || !isa<FloatType>(element))
     return value;
   Type wide = kb.b.getF32Type();
   if (auto vector = dyn_cast<VectorType>(value.getType()))

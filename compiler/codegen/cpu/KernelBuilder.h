@@ -82,10 +82,10 @@ public:
   mlir::Value scalar(float value);
   mlir::Value broadcast(mlir::Value value);
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
-  mlir::Value maskOfFirst(mlir::Value count); // lanes 0 .. count-1; count may exceed the lanes
+  mlir::Value maskOfFirst(mlir::Value count); // lanes 0 .. count-1, for any count
   mlir::Value laneIndices();                  // [0, 1, ..] as i32
 
-  // --- Memory. Elements are converted from and to f32 where the memref has another float type. A
+  // --- Memory. 16-bit floats are converted to and from f32. A
   // null mask means all lanes; masked-off lanes read as 0.
   mlir::Value loadVector(mlir::Value memory, mlir::Value at, mlir::Value mask = {});
   void storeVector(mlir::Value vector, mlir::Value memory, mlir::Value at, mlir::Value mask = {});

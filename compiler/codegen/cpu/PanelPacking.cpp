@@ -44,9 +44,7 @@ static void packRows(KernelBuilder &kb, const PanelSource &source, Value memory,
   auto copy = [&](bool whole) {
     SmallVector<Value> masks;
     for (int64_t v = 0; v < kPanelWidth; v += kb.lanes)
-      masks.push_back(
-          whole ? Value()
-                : kb.maskOfFirst(kb.max(kb.sub(source.columns, kb.index(v)), kb.index(0))));
+      masks.push_back(whole ? Value() : kb.maskOfFirst(kb.sub(source.columns, kb.index(v))));
     kb.loop(kb.index(0), source.depth, 1, [&](Value d) {
       Value from = kb.add(source.offset, kb.mul(d, source.depthStride));
       Value to = kb.add(offset, kb.mul(d, kPanelWidth));
