@@ -11,6 +11,7 @@ inline constexpr uint16_t kNxeMajor = 1; // a loader refuses another major
 inline constexpr uint16_t kNxeMinor = 0; // additive changes only
 inline constexpr uint64_t kNxeSegmentAlign = 4096;
 inline constexpr uint64_t kNxeParamAlign = 64;
+inline constexpr uint32_t kMaxRanks = 64; // greatest tensor-parallel degree
 
 struct NxeHeader {
   uint8_t magic[8];

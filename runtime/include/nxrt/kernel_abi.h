@@ -37,9 +37,9 @@ typedef struct nxrt_kernel_call {
  * different threads, and no range boundary changes the result: any split gives the same bits. */
 typedef struct nxrt_kernel {
   int32_t (*run)(const nxrt_kernel_call *call, int64_t tile_begin, int64_t tile_end);
-  int64_t (*tiles)(const int64_t *dim);         /* how many tiles there are, 0 when the result is empty */
+  int64_t (*tiles)(const int64_t *dim); /* how many tiles there are, 0 when the result is empty */
   int64_t (*scratch_bytes)(const int64_t *dim); /* scratch of one thread */
-  int64_t (*grain)(const int64_t *dim);         /* fewest tiles worth giving to a second thread, >= 1 */
+  int64_t (*grain)(const int64_t *dim); /* fewest tiles worth giving to a second thread, >= 1 */
 } nxrt_kernel;
 
 typedef struct nxrt_kernel_module {

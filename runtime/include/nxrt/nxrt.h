@@ -1,11 +1,12 @@
 /* libnxrt: loads executables made by nxcc (.nxe) and runs them on the cores of this machine.
  *
  * Conventions
- * - Every function returns an nxrt_status unless it only names something. On failure, out-parameters
- *   are left as they were and nxrt_last_error() has a sentence with the cause and a remedy.
+ * - Every function returns an nxrt_status unless it only names something. On failure,
+ * out-parameters are left as they were and nxrt_last_error() has a sentence with the cause and a
+ * remedy.
  * - Info and option structs begin with `struct_size`: set it to sizeof the struct that you compiled
- *   with (NXRT_STRUCT does both that and zeroing). Later versions append fields; a field the library
- *   does not know must be zero, a field that your struct lacks keeps its default.
+ *   with (NXRT_STRUCT does both that and zeroing). Later versions append fields; a field the
+ * library does not know must be zero, a field that your struct lacks keeps its default.
  * - Strings and arrays inside info structs belong to the object that was asked and live as long.
  * - All functions may be called from several threads at once. One tensor or tensor set must not be
  *   changed by one thread while another uses it. Don't use the library in a child of fork().
@@ -39,7 +40,8 @@ extern "C" {
   memset(&name, 0, sizeof(name));                                                                  \
   name.struct_size = (uint32_t)sizeof(name)
 
-/* ---- Status ----------------------------------------------------------------------------------- */
+/* ---- Status -----------------------------------------------------------------------------------
+ */
 
 /* Append only: numbers never change their meaning. */
 typedef enum nxrt_status {
@@ -54,24 +56,26 @@ typedef enum nxrt_status {
   NXRT_TARGET_MISMATCH = 8,     /* no code in the file that this machine can run */
   NXRT_NOT_ENOUGH_CORES = 9,    /* fewer cores than the executable's tensor-parallel degree */
   NXRT_CORE_BUSY = 10,          /* a core belongs to another process */
-  NXRT_NOT_FOUND = 11,          /* no entry point, input or output of that name, or one is missing */
-  NXRT_DTYPE_MISMATCH = 12,     /* a tensor's element type is not the program's */
-  NXRT_SHAPE_MISMATCH = 13,     /* a tensor's shape does not fit the program */
-  NXRT_OUT_OF_RANGE = 14,       /* an index, offset or size beyond its object */
-  NXRT_TIMEOUT = 15,            /* the execution timeout passed */
-  NXRT_EXECUTION_FAILED = 16,   /* a kernel reported an error (index out of range, division by zero) */
-  NXRT_IN_USE = 17,             /* the object is still needed by another one */
-  NXRT_INTERNAL = 18            /* a defect in the library: please report it */
+  NXRT_NOT_FOUND = 11,      /* no entry point, input or output of that name, or one is missing */
+  NXRT_DTYPE_MISMATCH = 12, /* a tensor's element type is not the program's */
+  NXRT_SHAPE_MISMATCH = 13, /* a tensor's shape does not fit the program */
+  NXRT_OUT_OF_RANGE = 14,   /* an index, offset or size beyond its object */
+  NXRT_TIMEOUT = 15,        /* the execution timeout passed */
+  NXRT_EXECUTION_FAILED =
+      16,            /* a kernel reported an error (index out of range, division by zero) */
+  NXRT_IN_USE = 17,  /* the object is still needed by another one */
+  NXRT_INTERNAL = 18 /* a defect in the library: please report it */
 } nxrt_status;
 
 /* The status's name, e.g. "NXRT_TIMEOUT"; never null. The string is static: do not free it. */
 NXRT_API const char *nxrt_status_string(nxrt_status status);
 
-/* What went wrong in the calling thread's last failed call; "" if nothing did. The string belongs to
- * the library and lives until the thread's next failed call. */
+/* What went wrong in the calling thread's last failed call; "" if nothing did. The string belongs
+ * to the library and lives until the thread's next failed call. */
 NXRT_API const char *nxrt_last_error(void);
 
-/* ---- Element types ---------------------------------------------------------------------------- */
+/* ---- Element types ----------------------------------------------------------------------------
+ */
 
 /* The numbers are those of the file format. Bool is one byte per element (0 or 1); 4-bit types hold
  * two elements per byte, the first in the low half. */
@@ -108,14 +112,15 @@ typedef struct nxrt_shape {
   int64_t dims[NXRT_MAX_RANK];
 } nxrt_shape;
 
-/* ---- Life cycle, version, cores --------------------------------------------------------------- */
+/* ---- Life cycle, version, cores ---------------------------------------------------------------
+ */
 
 typedef struct nxrt_version_info {
   uint32_t struct_size;
-  uint32_t major, minor, patch;       /* of the library */
+  uint32_t major, minor, patch;        /* of the library */
   uint32_t format_major, format_minor; /* of the executables that it reads */
-  uint32_t kernel_abi;                /* of the code that it runs */
-  const char *text;                   /* "libnxrt 0.1.0 (x86_64)" */
+  uint32_t kernel_abi;                 /* of the code that it runs */
+  const char *text;                    /* "libnxrt 0.1.0 (x86_64)" */
 } nxrt_version_info;
 
 /* Legal before nxrt_init. Fills *info; its strings are static. */
@@ -129,12 +134,14 @@ typedef enum nxrt_log_level {
   NXRT_LOG_DEBUG = 4
 } nxrt_log_level;
 
-/* A field that is zero or null takes the environment variable of the same name, else the default. */
+/* A field that is zero or null takes the environment variable of the same name, else the default.
+ */
 typedef struct nxrt_config {
   uint32_t struct_size;
-  uint32_t threads_per_core;  /* NXRT_THREADS_PER_CORE, default 1 */
-  uint32_t num_cores;         /* NXRT_NUM_CORES: take this many free cores now */
-  const char *visible_cores;  /* NXRT_VISIBLE_CORES: "0-3,6": take these cores now; wins over num_cores */
+  uint32_t threads_per_core; /* NXRT_THREADS_PER_CORE, default 1 */
+  uint32_t num_cores;        /* NXRT_NUM_CORES: take this many free cores now */
+  const char
+      *visible_cores; /* NXRT_VISIBLE_CORES: "0-3,6": take these cores now; wins over num_cores */
   uint64_t exec_timeout_ms;   /* NXRT_EXEC_TIMEOUT (there in seconds) */
   uint64_t core_memory_bytes; /* NXRT_CORE_MEMORY: budget of one core, default none */
   nxrt_log_level log_level;   /* NXRT_LOG_LEVEL */
@@ -158,23 +165,24 @@ NXRT_API nxrt_status nxrt_get_visible_core_count(uint32_t *count);
 
 typedef struct nxrt_core_info {
   uint32_t struct_size;
-  uint32_t machine_core;  /* the number that NXRT_VISIBLE_CORES uses */
+  uint32_t machine_core; /* the number that NXRT_VISIBLE_CORES uses */
   uint32_t thread_count;
-  uint32_t cpu_count;     /* may be less than thread_count when cores outnumber CPUs */
-  const int32_t *cpus;    /* operating system's CPU numbers */
-  int32_t numa_node;      /* -1 when unknown */
-  uint32_t model_count;   /* models of this process that are loaded on it */
-  uint32_t owned;         /* 1 when taken by this process */
-  int32_t holder_pid;     /* of the other process that has it; 0 when none has */
+  uint32_t cpu_count;       /* may be less than thread_count when cores outnumber CPUs */
+  const int32_t *cpus;      /* operating system's CPU numbers */
+  int32_t numa_node;        /* -1 when unknown */
+  uint32_t model_count;     /* models of this process that are loaded on it */
+  uint32_t owned;           /* 1 when taken by this process */
+  int32_t holder_pid;       /* of the other process that has it; 0 when none has */
   char holder_command[112]; /* the beginning of that process's command line */
-  uint64_t memory_used;   /* bytes of arena and scratch that it holds now */
-  uint64_t memory_limit;  /* budget; 0 when there is none */
+  uint64_t memory_used;     /* bytes of arena and scratch that it holds now */
+  uint64_t memory_limit;    /* budget; 0 when there is none */
 } nxrt_core_info;
 
 /* Fills *info; info->cpus belongs to the library and lives until nxrt_close. */
 NXRT_API nxrt_status nxrt_get_core_info(uint32_t core, nxrt_core_info *info);
 
-/* ---- Models ----------------------------------------------------------------------------------- */
+/* ---- Models -----------------------------------------------------------------------------------
+ */
 
 typedef struct nxrt_model nxrt_model;
 
@@ -190,9 +198,9 @@ typedef struct nxrt_load_options {
   uint32_t first_core; /* index among the visible cores */
 } nxrt_load_options;
 
-/* Maps the file, verifies it, picks the best code for this machine and takes tp cores. The file must
- * not be changed in place while it is loaded (replacing it by rename is fine). `options` may be
- * null. The caller owns *model and gives it back with nxrt_unload. */
+/* Maps the file, verifies it, picks the best code for this machine and takes tp cores. The file
+ * must not be changed in place while it is loaded (replacing it by rename is fine). `options` may
+ * be null. The caller owns *model and gives it back with nxrt_unload. */
 NXRT_API nxrt_status nxrt_load(const char *path, const nxrt_load_options *options,
                                nxrt_model **model);
 
@@ -208,19 +216,19 @@ NXRT_API nxrt_status nxrt_unload(nxrt_model *model);
 typedef struct nxrt_model_info {
   uint32_t struct_size;
   uint32_t tp_degree;
-  uint32_t first_core;     /* it runs on cores first_core .. first_core + tp_degree - 1 */
+  uint32_t first_core; /* it runs on cores first_core .. first_core + tp_degree - 1 */
   uint32_t entry_count;
-  const char *path;        /* "" when loaded from memory */
-  const char *producer;    /* the compiler and its version */
+  const char *path;     /* "" when loaded from memory */
+  const char *producer; /* the compiler and its version */
   const char *model_name;
   const char *model_hash;
-  const char *target_cpu;  /* of the code that was chosen, e.g. "x86-64-v3" */
+  const char *target_cpu; /* of the code that was chosen, e.g. "x86-64-v3" */
   uint32_t format_major, format_minor;
   uint32_t kernel_count;
   uint32_t param_count;
-  uint64_t param_bytes;    /* stored bytes of all ranks' parameters, shared ones counted once */
+  uint64_t param_bytes; /* stored bytes of all ranks' parameters, shared ones counted once */
   uint64_t file_bytes;
-  uint64_t load_ns;        /* how long the load took */
+  uint64_t load_ns; /* how long the load took */
 } nxrt_model_info;
 
 /* Fills *info; its strings belong to the model. */
@@ -230,11 +238,11 @@ typedef struct nxrt_entry_info {
   uint32_t struct_size;
   uint32_t input_count;
   uint32_t output_count;
-  uint32_t symbol_count;  /* sizes that are known only at run time; 0: everything is static */
+  uint32_t symbol_count; /* sizes that are known only at run time; 0: everything is static */
   uint32_t command_count;
   uint32_t reserved;
   const char *name;
-  int64_t arena_bytes;    /* working memory of one rank; -1 when it depends on the sizes */
+  int64_t arena_bytes; /* working memory of one rank; -1 when it depends on the sizes */
 } nxrt_entry_info;
 
 /* Entry points are numbered 0 .. entry_count-1; number 0 is what a null entry name means. Fills
@@ -244,14 +252,15 @@ NXRT_API nxrt_status nxrt_get_entry_info(const nxrt_model *model, uint32_t entry
 
 typedef struct nxrt_symbol_info {
   uint32_t struct_size;
-  uint32_t input;   /* its value is dimension `dim` of this input */
+  uint32_t input; /* its value is dimension `dim` of this input */
   uint32_t dim;
   uint32_t reserved;
   const char *name; /* "batch", "seq", ... */
   int64_t min, max; /* what an execution may bind it to, inclusive */
 } nxrt_symbol_info;
 
-/* Run-time size number `symbol` of an entry point (null: the first). Strings belong to the model. */
+/* Run-time size number `symbol` of an entry point (null: the first). Strings belong to the model.
+ */
 NXRT_API nxrt_status nxrt_get_symbol_info(const nxrt_model *model, const char *entry,
                                           uint32_t symbol, nxrt_symbol_info *info);
 
@@ -261,11 +270,13 @@ typedef struct nxrt_io_info {
   const char *name;
   uint32_t rank;
   uint32_t reserved;
-  int64_t dims[NXRT_MAX_RANK];             /* -1 where known only at run time */
-  const char *dim_symbols[NXRT_MAX_RANK];  /* there the size as text, "seq" or "2*seq+1"; else null */
+  int64_t dims[NXRT_MAX_RANK]; /* -1 where known only at run time */
+  const char
+      *dim_symbols[NXRT_MAX_RANK]; /* there the size as text, "seq" or "2*seq+1"; else null */
 } nxrt_io_info;
 
-/* Input (output) number `index` of an entry point (null: the first). Strings belong to the model. */
+/* Input (output) number `index` of an entry point (null: the first). Strings belong to the model.
+ */
 NXRT_API nxrt_status nxrt_get_input_info(const nxrt_model *model, const char *entry, uint32_t index,
                                          nxrt_io_info *info);
 NXRT_API nxrt_status nxrt_get_output_info(const nxrt_model *model, const char *entry,
@@ -277,11 +288,13 @@ NXRT_API nxrt_status nxrt_get_output_shapes(const nxrt_model *model, const char 
                                             const nxrt_shape *inputs, uint32_t input_count,
                                             nxrt_shape *outputs, uint32_t output_count);
 
-/* ---- Tensors: dense, row-major, in host memory ------------------------------------------------ */
+/* ---- Tensors: dense, row-major, in host memory ------------------------------------------------
+ */
 
 typedef struct nxrt_tensor nxrt_tensor;
 
-/* Zeroed storage aligned to 64 bytes. `dims` may be null when rank is 0. The caller owns *tensor. */
+/* Zeroed storage aligned to 64 bytes. `dims` may be null when rank is 0. The caller owns *tensor.
+ */
 NXRT_API nxrt_status nxrt_tensor_allocate(nxrt_dtype dtype, uint32_t rank, const int64_t *dims,
                                           nxrt_tensor **tensor);
 
@@ -290,13 +303,13 @@ NXRT_API nxrt_status nxrt_tensor_create_empty(nxrt_dtype dtype, uint32_t rank, c
                                               nxrt_tensor **tensor);
 
 /* Makes the caller's memory the storage of a tensor from nxrt_tensor_create_empty, or replaces what
- * was attached before; `bytes` must be at least what the shape needs. The caller keeps the memory and
- * must outlive the tensor and its slices. Memory aligned to 64 is used in place by executions, other
- * memory costs them a copy. */
+ * was attached before; `bytes` must be at least what the shape needs. The caller keeps the memory
+ * and must outlive the tensor and its slices. Memory aligned to 64 is used in place by executions,
+ * other memory costs them a copy. */
 NXRT_API nxrt_status nxrt_tensor_attach(nxrt_tensor *tensor, void *memory, size_t bytes);
 
-/* A tensor over a part of another one's storage, from `offset` bytes on (a multiple of the element's
- * size). The storage lives until its last tensor is freed. The caller owns *slice. */
+/* A tensor over a part of another one's storage, from `offset` bytes on (a multiple of the
+ * element's size). The storage lives until its last tensor is freed. The caller owns *slice. */
 NXRT_API nxrt_status nxrt_tensor_slice(nxrt_tensor *tensor, uint64_t offset, nxrt_dtype dtype,
                                        uint32_t rank, const int64_t *dims, nxrt_tensor **slice);
 
@@ -329,7 +342,8 @@ NXRT_API nxrt_status nxrt_tensor_write(nxrt_tensor *tensor, uint64_t offset, con
 NXRT_API nxrt_status nxrt_tensor_copy(const nxrt_tensor *from, uint64_t from_offset,
                                       nxrt_tensor *to, uint64_t to_offset, uint64_t bytes);
 
-/* ---- Tensor sets: tensors by the model's names ------------------------------------------------ */
+/* ---- Tensor sets: tensors by the model's names ------------------------------------------------
+ */
 
 typedef struct nxrt_tensor_set nxrt_tensor_set;
 
@@ -350,7 +364,8 @@ NXRT_API nxrt_status nxrt_tensor_set_remove(nxrt_tensor_set *set, const char *na
 /* How many tensors the set holds. */
 NXRT_API nxrt_status nxrt_tensor_set_size(const nxrt_tensor_set *set, uint32_t *count);
 
-/* ---- Execution -------------------------------------------------------------------------------- */
+/* ---- Execution --------------------------------------------------------------------------------
+ */
 
 /* Runs an entry point (null: the first) and returns when its results are there. `inputs` must hold
  * every input and nothing else. An output that `outputs` holds is written in place and must have
@@ -361,13 +376,14 @@ NXRT_API nxrt_status nxrt_tensor_set_size(const nxrt_tensor_set *set, uint32_t *
 NXRT_API nxrt_status nxrt_execute(nxrt_model *model, const char *entry,
                                   const nxrt_tensor_set *inputs, nxrt_tensor_set *outputs);
 
-/* ---- Profile ---------------------------------------------------------------------------------- */
+/* ---- Profile ----------------------------------------------------------------------------------
+ */
 
 /* Times of one command on one rank, over the executions since the profile was started. */
 typedef struct nxrt_profile_entry {
   uint32_t struct_size;
   uint32_t rank;
-  uint32_t command;    /* position in the entry point's command list */
+  uint32_t command; /* position in the entry point's command list */
   uint32_t reserved;
   const char *entry;   /* entry point */
   const char *kind;    /* "dispatch", "all_reduce", "copy", "fill", ... */
@@ -376,7 +392,7 @@ typedef struct nxrt_profile_entry {
   int64_t tiles;       /* of the latest execution's dispatch, or bytes of another command */
   uint64_t calls;
   uint64_t total_ns, min_ns, max_ns;
-  uint64_t wait_ns;    /* share of total_ns that a collective waited for other ranks */
+  uint64_t wait_ns; /* share of total_ns that a collective waited for other ranks */
 } nxrt_profile_entry;
 
 /* Clears the profile and starts to record. Without it executions take no times at all. */
