@@ -88,6 +88,12 @@ FailureOr<OwningOpRef<ModuleOp>> splitKernels(ModuleOp module, ArrayRef<std::str
       if (!isa_and_nonnull<func::FuncOp>(function))
         return module.emitError("no function @") << kernel << suffix << " to compile";
       innerBuilder.clone(*function);
+      // The constants that it reads.
+      function->walk([&](LLVM::AddressOfOp use) {
+        if (Operation *global = symbols.lookup(use.getGlobalName()))
+          if (!inner.lookupSymbol(use.getGlobalName()))
+            innerBuilder.clone(*global);
+      });
     }
   }
   return outer;

@@ -73,7 +73,13 @@ private:
   Value memrefOf(Value pointer, Type element);
   Value loadOperand(Value base, int index, Type type);
   Value memory(int buffer);
-  Type memoryType(Type element) { return element.isInteger(1) ? b.getI8Type() : element; }
+  // Bools are bytes. 16-bit floats move as integers: moving them needs no float instructions then,
+  // which a target may not have.
+  Type memoryType(Type element) {
+    if (element.isInteger(1))
+      return b.getI8Type();
+    return element.isF16() || element.isBF16() ? b.getI16Type() : element;
+  }
 
   // --- Loops.
   void forLoop(Value lo, Value hi, int64_t step, llvm::function_ref<void(Value)> body);
@@ -135,7 +141,10 @@ private:
     return matchPattern(v, m_ConstantInt(&value)) ? std::optional(value.getSExtValue())
                                                   : std::nullopt;
   }
-  // Bools are bytes in memory and i1 in registers.
+  static Type sameShape(Type type, Type element) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? VectorType::get(vector.getShape(), element) : element;
+  }
   Value fromMemory(Value v, Type element);
   Value toMemory(Value v);
   Value combine(Operation *combiner, Value x, Value y);
@@ -156,7 +165,8 @@ private:
   DenseMap<int, Value> memrefs;
   Value status;       // address of the kernel's result, when something is checked
   Value emptySource;  // whether a checked gather has no element to fall back to
-  int lanes = 1;      // of the part that is being emitted
+  int lanes = 1;       // of the part that is being emitted
+  int columnLane = -1; // its lane class, in Column mode
   bool failed = false;
 };
 
@@ -214,6 +224,8 @@ Value Emitter::memory(int id) {
       data = data.mapValues(b.getI8Type(), [](const APInt &v) { return v.zext(8); });
     else if (element.isIndex())
       data = data.mapValues(b.getI64Type(), [](const APInt &v) { return v.sextOrTrunc(64); });
+    else if (memoryType(element) != element)
+      data = data.bitcast(memoryType(element));
     Type stored = data.getElementType();
     data = data.reshape(RankedTensorType::get({data.getNumElements()}, stored));
     OpBuilder atModule = OpBuilder::atBlockBegin(kernel->getParentOfType<ModuleOp>().getBody());
@@ -231,19 +243,24 @@ Value Emitter::memory(int id) {
   return memrefs[id] = memrefOf(pointer, element);
 }
 
+// A loaded value in the tensor's type, and back.
 Value Emitter::fromMemory(Value v, Type element) {
-  if (!element.isInteger(1))
+  Type stored = getElementTypeOrSelf(v.getType());
+  if (stored == element)
     return v;
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, zero(v.getType()));
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, zero(v.getType()));
+  return arith::BitcastOp::create(b, loc, sameShape(v.getType(), element), v);
 }
 
 Value Emitter::toMemory(Value v) {
-  if (!getElementTypeOrSelf(v.getType()).isInteger(1))
+  Type element = getElementTypeOrSelf(v.getType()), stored = memoryType(element);
+  if (stored == element)
     return v;
-  Type type = b.getI8Type();
-  if (auto vector = dyn_cast<VectorType>(v.getType()))
-    type = VectorType::get(vector.getShape(), type);
-  return arith::ExtUIOp::create(b, loc, type, v);
+  Type type = sameShape(v.getType(), stored);
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(b, loc, type, v);
+  return arith::BitcastOp::create(b, loc, type, v);
 }
 
 Value Emitter::loadVector(Value mem, Value at, Value mask) {
@@ -326,7 +343,7 @@ Address Emitter::addressOf(const Access &access, Point &point) {
   MLIRContext *context = b.getContext();
   address.laneStride = strideAlong(access, storage.strides, point.lane, context);
   address.stepStride = strideAlong(access, storage.strides, point.step, context);
-  int localLane = storage.local ? point.lane : -1;
+  int localLane = storage.local ? columnLane : -1;
   Value base = index(0);
   for (const Term &term : access.terms)
     if (constantOf(storage.strides[term.last]) != 0)
@@ -423,8 +440,7 @@ Lanes Emitter::loadAt(int buffer, const Address &address, Point &point) {
       }
       Value at = offsetAt(address, access, point, u, /*inRange=*/uniform);
       if (uniform) {
-        result.v.push_back(
-            vectorOf(memref::LoadOp::create(b, loc, mem, ValueRange{at}), lanes));
+        result.v.push_back(vectorOf(memref::LoadOp::create(b, loc, mem, ValueRange{at}), lanes));
       } else if (stride == 1) {
         result.v.push_back(loadVector(mem, at, mask));
       } else if (stride == -1 && !mask) {
@@ -517,7 +533,7 @@ Lanes Emitter::read(const Input &input, Point &point) {
   Lanes value;
   if (input.splat) {
     value.v.push_back(arith::ConstantOp::create(b, loc, input.splat));
-  } else {
+  } else if (input.scalar) {
     value.v.push_back(eval->get(input.scalar));
     value.data = !matchPattern(input.scalar, m_Constant());
   }
@@ -765,9 +781,9 @@ SmallVector<Lanes> Emitter::emitRegion(const Node &node, ArrayRef<Lanes> args, P
       for (auto &[value, known] : values)
         if (!known.vec && known.v.size() == 1)
           scalars.map(value, known.v[0]);
-      for (Operation *nested = nullptr; auto &region : op.getRegions())
-        region.walk([&](tensor::ExtractOp extract) { nested = extract; return WalkResult::interrupt(); }),
-            nested ? fail(nested, "an element of a tensor is read inside of a branch") : void();
+      op.walk([&](tensor::ExtractOp extract) {
+        fail(extract, "an element of a tensor is read inside of a branch");
+      });
       result.v.push_back(b.clone(op, scalars)->getResult(0));
       result.data = true;
     } else {
@@ -1106,6 +1122,7 @@ void Emitter::emitTurn(Part &part, Point point, Value lo, Value hi) {
 
 void Emitter::emitPart(Part &part, Value begin, Value end) {
   lanes = part.lanes;
+  columnLane = part.lane;
   int chunked = part.mode == LaneMode::Turn ? part.turned : part.lane;
   Value chunkedSize = chunked >= 0 ? eval->get(model.extents[chunked]) : Value();
   forLoop(begin, end, 1, [&](Value tile) {

@@ -266,6 +266,11 @@ LogicalResult Builder::addGeneric(linalg::GenericOp op) {
     node.reduced.push_back(op.getIteratorTypesArray()[i] == utils::IteratorType::reduction);
   }
   for (OpOperand *operand : op.getDpsInputOperands()) {
+    // An operand that is there for its shape only, as a pooling window is.
+    if (op.getMatchingBlockArgument(operand).use_empty()) {
+      node.inputs.emplace_back();
+      continue;
+    }
     FailureOr<Input> input = readOf(operand->get(), op.getMatchingIndexingMap(operand));
     if (failed(input))
       return op.emitError("loop emitter: operand ")

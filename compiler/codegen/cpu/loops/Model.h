@@ -48,7 +48,8 @@ struct Buffer {
 
 struct Input {
   Access access;
-  // Instead of an access: a scalar of the kernel's top level, or a splat constant.
+  // Instead of an access: a scalar of the kernel's top level, or a splat constant. Nothing at all
+  // when the region does not look at it.
   mlir::Value scalar;
   mlir::TypedAttr splat;
 };
