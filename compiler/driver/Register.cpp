@@ -1,6 +1,8 @@
 //===- Register.cpp - Every dialect and pass of the compiler --------------===//
 
 #include "compiler/driver/Register.h"
+#include "compiler/codegen/cpu/loops/EmitLoops.h"
+#include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/lowering/Passes.h"
 #include "compiler/target/KernelCompiler.h"
 #include "dialects/nx/Nx.h"
@@ -25,4 +27,6 @@ void nx::registerAll(DialectRegistry &registry) {
   registerTransformsPasses();
   registerNxLoweringPasses();
   nxe::registerNxePasses();
+  registerLoopPasses();
+  registerMathPasses();
 }
