@@ -1,9 +1,12 @@
 // Writes a code image with the kernels that bench_kernels.py measures, and prints what each cost to
 // compile: nx-kernel-bench IMAGE [TARGET]. Kernel i is line i of the output.
+#include "compiler/codegen/cpu/Attention.h"
+#include "compiler/codegen/cpu/BatchMatmul.h"
 #include "compiler/codegen/cpu/Contract.h"
 #include "compiler/target/KernelCompiler.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <fstream>
 
 using namespace mlir;
@@ -34,6 +37,53 @@ struct Bench {
     kernels.push_back("contract_" + (m ? std::to_string(m) : "m") + "_" + std::to_string(n) + "_" +
                       std::to_string(k));
     emitContract(*module, kernels.back(), loc(), spec, target);
+  }
+
+  // `heads` heads of [S, depth], separate (q, k, v and out are [H, S, D]) or merged ([S, H * D]).
+  void attention(int64_t heads, int64_t depth, bool merged, bool causal) {
+    AffineExpr queries = symbol(0), keys = symbol(1), zero = number(0), one = number(1);
+    auto operand = [&](unsigned i, AffineExpr rows) {
+      if (merged)
+        return StridedOperand{i, {zero, number(depth), number(heads * depth), one}, {}};
+      return StridedOperand{i, {zero, rows * depth, number(depth), one}, {}};
+    };
+    AttentionSpec spec;
+    spec.signature.operands.assign(4, f32());
+    spec.signature.symbols = 2;
+    spec.batch = number(1);
+    spec.queries = queries;
+    spec.keys = keys;
+    spec.queryHeads = spec.keyHeads = heads;
+    spec.depth = spec.valueDepth = depth;
+    spec.q = operand(0, queries);
+    spec.k = operand(1, keys);
+    spec.v = operand(2, keys);
+    spec.out = operand(3, queries);
+    spec.scale = 1 / std::sqrt(float(depth));
+    if (causal)
+      spec.causalOffset = keys - queries;
+    kernels.push_back(std::string("attention_") + (merged ? "merged_" : "") +
+                      (causal ? "causal_" : "") + std::to_string(heads) + "_" +
+                      std::to_string(depth));
+    emitAttention(*module, kernels.back(), loc(), spec, target);
+  }
+
+  // [H, S, D] x [H, T, D]^T, then [H, S, T] x [H, T, D].
+  void batchMatmul(int64_t heads, int64_t depth, bool transposed) {
+    AffineExpr queries = symbol(0), keys = symbol(1), one = number(1);
+    BatchMatmulSpec spec;
+    spec.signature.operands.assign(3, f32());
+    spec.signature.symbols = 2;
+    spec.batch = {number(heads)};
+    spec.m = queries;
+    spec.n = transposed ? keys : number(depth);
+    spec.k = transposed ? number(depth) : keys;
+    spec.a = {0, {queries * spec.k, spec.k, one}, {}};
+    spec.b = {1, {keys * depth, transposed ? one : spec.n, transposed ? spec.k : one}, {}};
+    spec.c = {2, {queries * spec.n, spec.n, one}, {}};
+    kernels.push_back(std::string("matmul_") + (transposed ? "qk" : "pv") + "_" +
+                      std::to_string(heads) + "_" + std::to_string(depth));
+    emitBatchMatmul(*module, kernels.back(), loc(), spec, target);
   }
 
   // The limit to compare with: `symbol 0` steps of as many independent multiply-adds as a register
@@ -111,6 +161,11 @@ int main(int argc, char **argv) {
   bench.contract(1, 768, 3072);
   bench.contract(0, 1024, 1024);
   bench.contract(0, 4096, 4096);
+  bench.attention(12, 64, false, false);
+  bench.attention(12, 64, true, false);
+  bench.attention(12, 64, false, true);
+  bench.batchMatmul(12, 64, true);
+  bench.batchMatmul(12, 64, false);
 
   std::vector<KernelCompileStats> stats;
   KernelCompileOptions options;

@@ -3,7 +3,8 @@
 
     nx-kernel-bench image.so && bench_kernels.py image.so [--match TEXT] [--reps N]
 
-All candidates of a row run in turn, in one process; the figure is the minimum of many runs."""
+All candidates of a row run in turn, in one process; the figure is the minimum of many runs, in CPU time of
+the thread, so that other work on the machine counts as little as possible."""
 import argparse
 import ctypes
 import os
@@ -17,6 +18,8 @@ import numpy as np
 KERNELS = ["peak"]
 KERNELS += [f"contract_{m}_{n}_{k}" for m in ("m", 128) for n, k in ((768, 768), (3072, 768), (768, 3072))]
 KERNELS += ["contract_1_768_3072", "contract_m_1024_1024", "contract_m_4096_4096"]
+KERNELS += ["attention_12_64", "attention_merged_12_64", "attention_causal_12_64"]
+KERNELS += ["matmul_qk_12_64", "matmul_pv_12_64"]
 
 
 class Kernel(ctypes.Structure):
@@ -111,9 +114,9 @@ def measure(title, flops, candidates, reps, image):
     best = dict.fromkeys(candidates, 1e9)
     for _ in range(reps):
         for name, function in candidates.items():
-            start = time.perf_counter()
+            start = time.thread_time()
             function()
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], time.thread_time() - start)
     peak = PEAK_FLOPS / best.pop("peak") / 1e9
     print(f"{title}: peak {peak:.1f} GFLOP/s")
     for name, seconds in best.items():
@@ -140,12 +143,63 @@ def contract(image, index, m, n, k, reps):
     measure(f"{KERNELS[index]} m={m}", 2 * m * n * k, candidates, reps or max(20, int(8e9 / (m * n * k))), image)
 
 
+def attention(image, index, s, t, reps):
+    import torch
+    from onnx import helper, numpy_helper
+    merged, causal = "merged" in KERNELS[index], "causal" in KERNELS[index]
+    heads, depth = 12, 64
+    shape = (lambda n: (n, heads, depth)) if merged else (lambda n: (heads, n, depth))
+    q, k, v, out = random(*shape(s)), random(*shape(t)), random(*shape(t)), aligned(*shape(s))
+    nx = image.prepare(index, [q, k, v, out], [s, t])
+    nx()
+    view = (lambda x: torch.from_numpy(x).transpose(0, 1)) if merged else torch.from_numpy
+    tq, tk, tv = (view(x)[None] for x in (q, k, v))
+    allowed = torch.ones(s, t).tril(t - s).bool() if causal and s != t else None
+    sdpa = lambda: torch.nn.functional.scaled_dot_product_attention(
+        tq, tk, tv, allowed, is_causal=causal and s == t)
+    want = torch.nn.functional.scaled_dot_product_attention(
+        tq.double(), tk.double(), tv.double(), allowed, is_causal=causal and s == t)
+    assert np.abs(view(out).numpy() - want[0].numpy()).max() < 1e-5
+    candidates = {"nx": nx, "torch sdpa": sdpa}
+    if not merged and not causal:
+        candidates["onnxruntime"] = session(
+            [helper.make_node("Mul", ["q", "scale"], ["qs"]), helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 2, 1]),
+             helper.make_node("MatMul", ["qs", "kt"], ["p"]), helper.make_node("Softmax", ["p"], ["w"], axis=-1),
+             helper.make_node("MatMul", ["w", "v"], ["y"])],
+            {"q": q, "k": k, "v": v}, out, {"scale": np.array(depth ** -0.5, np.float32)})
+    pairs = s * t - (s * (s - 1) // 2 if causal else 0)
+    measure(f"{KERNELS[index]} s={s} t={t}", 4 * heads * pairs * depth, candidates,
+            reps or max(20, int(4e9 / (4 * heads * s * t * depth))), image)
+
+
+def batch_matmul(image, index, s, t, reps):
+    import torch
+    from onnx import helper
+    heads, depth = 12, 64
+    transposed = "qk" in KERNELS[index]
+    a, b = random(heads, s, depth if transposed else t), random(heads, t, depth)
+    c = aligned(heads, s, t if transposed else depth)
+    nx = image.prepare(index, [a, b, c], [s, t])
+    nx()
+    ta, tb, out = torch.from_numpy(a), torch.from_numpy(b), torch.from_numpy(c.copy())
+    tb = tb.transpose(1, 2) if transposed else tb
+    assert np.abs(c - torch.bmm(ta, tb).numpy()).max() < 1e-3
+    nodes = [helper.make_node("Transpose", ["b"], ["bt"], perm=[0, 2, 1])] if transposed else []
+    nodes.append(helper.make_node("MatMul", ["a", "bt" if transposed else "b"], ["y"]))
+    candidates = {"nx": nx, "torch bmm": lambda: torch.bmm(ta, tb, out=out),
+                  "onnxruntime": session(nodes, {"a": a, "b": b}, c, {})}
+    measure(f"{KERNELS[index]} s={s} t={t}", 2 * heads * s * t * depth, candidates,
+            reps or max(20, int(4e9 / (4 * heads * s * t * depth))), image)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("image")
     parser.add_argument("--match", default="")
     parser.add_argument("--reps", type=int, default=0)
     parser.add_argument("--rows", type=int, nargs="*", default=[1, 4, 32, 128])
+    parser.add_argument("--lengths", nargs="*", default=["32,32", "128,128", "512,512", "1,128", "1,1024"],
+                        help="queries,keys")
     args = parser.parse_args()
     import torch
     torch.set_num_threads(1)
@@ -158,6 +212,9 @@ def main():
         if parts[0] == "contract":
             for m in (args.rows if parts[1] == "m" else [int(parts[1])]):
                 contract(image, index, m, int(parts[2]), int(parts[3]), args.reps)
+        if parts[0] in ("attention", "matmul"):
+            for s, t in (map(int, pair.split(",")) for pair in args.lengths):
+                (attention if parts[0] == "attention" else batch_matmul)(image, index, s, t, args.reps)
 
 
 main()

@@ -97,9 +97,8 @@ private:
       packKeys(kb, firstKey, keys);
       if (!valuesInPlace)
         packValues(kb, firstKey, keys);
-      RowCut cut(kb, height, target.mr);
-      kb.loop(kb.index(0), cut.count, 1, [&](Value tile) {
-        Value row = cut.first(kb, tile), tileHeight = cut.height(kb, tile);
+      kb.loop(kb.index(0), height, target.mr, [&](Value row) {
+        Value tileHeight = kb.min(kb.sub(height, row), kb.index(target.mr));
         Value tileRow = kb.add(firstRow, row);
         auto work = [&] { runTile(kb, row, tileHeight, firstKey, keys); };
         if (spec.causalOffset)
@@ -217,8 +216,13 @@ private:
   // One register tile of rows against one block of keys: scores, softmax, weighted sums.
   void runTile(KernelBuilder &kb, Value row, Value height, Value firstKey, Value keys) {
     int64_t vectors = target.nr / kb.lanes;
-    SmallVector<int64_t> heights = RowCut::heights(1, knownRows(), target.mr);
-    kb.switchOver(height, heights, [&](int64_t number) {
+    // The scratch has room for whole register tiles, so a few heights serve all: a tile is computed
+    // at the next larger one, and nothing looks at the additional rows.
+    SmallVector<int64_t> heights = tileHeights();
+    Value paddedHeight = kb.index(heights.back());
+    for (int64_t smaller : llvm::reverse(ArrayRef(heights).drop_back()))
+      paddedHeight = kb.select(kb.less(kb.index(smaller), height), paddedHeight, kb.index(smaller));
+    kb.switchOver(paddedHeight, heights, [&](int64_t number) {
       kb.loop(kb.index(0), keys, target.nr, [&](Value key) {
         RegisterTileInputs in;
         in.a = queriesIn;
@@ -243,7 +247,7 @@ private:
     kb.loop(kb.index(0), height, 1,
             [&](Value i) { updateRow(kb, kb.add(row, i), kb.mul(i, keyBlock), firstKey, keys); });
 
-    kb.switchOver(height, heights, [&](int64_t number) {
+    kb.switchOver(paddedHeight, heights, [&](int64_t number) {
       Value values = valuesInPlace ? spec.v.at(kb, {batch, keyHead, firstKey}) : kb.index(0);
       kb.loop(kb.index(0), kb.index(spec.valueDepth), target.nr, [&](Value column) {
         RegisterTileInputs in;
@@ -280,12 +284,22 @@ private:
     });
   }
 
-  std::optional<int64_t> knownRows() {
+  SmallVector<int64_t> tileHeights() {
+    SmallVector<int64_t> all;
+    for (int64_t height = 1; height < target.mr; height *= 2)
+      all.push_back(height);
+    all.push_back(target.mr);
+    // A single chunk of known height has tiles of mr rows and a known rest.
     std::optional<int64_t> queries = KernelBuilder::constant(spec.queries);
-    // A chunk is at most all rows; more than one chunk has any number of them.
-    if (queries && *queries * group <= chunkRows)
-      return *queries * group;
-    return std::nullopt;
+    if (!queries || *queries * group > chunkRows)
+      return all;
+    int64_t whole = *queries * group / target.mr, rest = *queries * group % target.mr;
+    SmallVector<int64_t> used;
+    if (rest)
+      used.push_back(*llvm::lower_bound(all, rest));
+    if (whole && (used.empty() || used.back() != target.mr))
+      used.push_back(target.mr);
+    return used;
   }
 
   // Scores of one row become weights exp(score - maximum), and what was summed up so far is scaled
@@ -294,25 +308,33 @@ private:
     RowPlace place = placeOf(kb, kb.add(firstRow, row));
     Value bound = keys; // of the block's keys that the row may use
     if (spec.causalOffset)
-      bound = kb.min(keys, kb.sub(causalLimit(kb, place.query), firstKey));
-    Value padded = kb.mul(kb.ceilDiv(keys, kPanelWidth), kPanelWidth);
+      bound = kb.max(kb.min(keys, kb.sub(causalLimit(kb, place.query), firstKey)), kb.index(0));
+    // Panels that the row may use in whole, in part, and not at all.
+    Value wholeEnd = kb.mul(kb.div(bound, kPanelWidth), kPanelWidth);
+    Value usedEnd = kb.mul(kb.ceilDiv(bound, kPanelWidth), kPanelWidth);
+    Value panelsEnd = kb.mul(kb.ceilDiv(keys, kPanelWidth), kPanelWidth);
 
-    SmallVector<Value> maximum(kPanelWidth / kb.lanes, kb.splat(kMinusInfinity));
-    maximum =
-        kb.loop(kb.index(0), padded, kPanelWidth, maximum, [&](Value key, ValueRange carried) {
-          SmallVector<Value> next;
-          for (auto [v, soFar] : llvm::enumerate(carried)) {
-            Value at = kb.add(key, v * kb.lanes), slot = kb.add(weightRow, at);
-            Value score = kb.loadVector(weights, slot);
-            if (spec.mask)
-              score = applyMask(kb, score, place, kb.add(firstKey, at), kb.sub(keys, at));
-            Value usable = kb.maskOfFirst(kb.sub(bound, at));
-            score = arith::SelectOp::create(kb.b, kb.loc, usable, score, kb.splat(kMinusInfinity));
+    auto maskedMaximum = [&](Value from, Value to, bool whole, SmallVector<Value> maximum) {
+      return kb.loop(from, to, kPanelWidth, maximum, [&](Value key, ValueRange carried) {
+        SmallVector<Value> next;
+        for (auto [v, soFar] : llvm::enumerate(carried)) {
+          Value at = kb.add(key, v * kb.lanes), slot = kb.add(weightRow, at);
+          Value score = kb.loadVector(weights, slot);
+          if (spec.mask)
+            score = applyMask(kb, score, place, kb.add(firstKey, at), kb.sub(keys, at));
+          if (!whole)
+            score = arith::SelectOp::create(kb.b, kb.loc, kb.maskOfFirst(kb.sub(bound, at)), score,
+                                            kb.splat(kMinusInfinity));
+          if (spec.mask || !whole)
             kb.storeVector(score, weights, slot);
-            next.push_back(larger(kb, soFar, score));
-          }
-          return next;
-        });
+          next.push_back(larger(kb, soFar, score));
+        }
+        return next;
+      });
+    };
+    SmallVector<Value> maximum(kPanelWidth / kb.lanes, kb.splat(kMinusInfinity));
+    maximum = maskedMaximum(kb.index(0), wholeEnd, true, maximum);
+    maximum = maskedMaximum(wholeEnd, usedEnd, false, maximum);
     Value blockMaximum = maximum[0];
     for (Value part : ArrayRef(maximum).drop_front())
       blockMaximum = larger(kb, blockMaximum, part);
@@ -330,24 +352,20 @@ private:
     };
     Value decay = exponential(oldMaximum);
 
-    SmallVector<Value> total(kPanelWidth / kb.lanes, kb.splat(0));
-    total = kb.loop(kb.index(0), padded, kPanelWidth, total, [&](Value key, ValueRange carried) {
-      SmallVector<Value> next;
-      for (auto [v, soFar] : llvm::enumerate(carried)) {
-        Value slot = kb.add(weightRow, kb.add(key, v * kb.lanes));
-        Value weight = exponential(kb.loadVector(weights, slot));
-        kb.storeVector(weight, weights, slot);
-        next.push_back(arith::AddFOp::create(kb.b, kb.loc, soFar, weight));
-      }
-      return next;
-    });
+    Value total =
+        kb.loop(kb.index(0), usedEnd, kb.lanes, kb.splat(0), [&](Value key, ValueRange carried) {
+          Value slot = kb.add(weightRow, key);
+          Value weight = exponential(kb.loadVector(weights, slot));
+          kb.storeVector(weight, weights, slot);
+          Value next = arith::AddFOp::create(kb.b, kb.loc, carried[0], weight);
+          return SmallVector<Value>{next};
+        })[0];
+    kb.loop(usedEnd, panelsEnd, kb.lanes,
+            [&](Value key) { kb.storeVector(kb.splat(0), weights, kb.add(weightRow, key)); });
     auto sum = [](KernelBuilder &kb, Value x, Value y) -> Value {
       return arith::AddFOp::create(kb.b, kb.loc, x, y);
     };
-    Value blockTotal = total[0];
-    for (Value part : ArrayRef(total).drop_front())
-      blockTotal = sum(kb, blockTotal, part);
-    blockTotal = reduceLanes(kb, blockTotal, sum);
+    Value blockTotal = reduceLanes(kb, total, sum);
     storeLane(kb, kb.fma(kb.loadBroadcast(totals, row), decay, blockTotal), totals, row);
 
     Value sumRow = kb.mul(row, valueWidth);

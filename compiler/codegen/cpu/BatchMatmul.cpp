@@ -139,6 +139,7 @@ private:
           result.rowStride = kb.index(target.nr);
           result.rows = height;
           result.columns = kb.min(columns, kb.index(target.nr));
+          result.width = target.nr;
           result.firstRow = row;
           result.firstColumn = column;
           result.batch.assign(batch.begin(), batch.end());

@@ -113,7 +113,8 @@ private:
     sums.rowStride = kb.index(width);
     sums.rows = rows;
     sums.columns = kb.min(kb.index(width), kb.sub(kb.index(spec.n), column));
-    sums.columnsFillPanels = spec.n % kPanelWidth == 0;
+    sums.width = width;
+    sums.alwaysFull = spec.n % width == 0;
     sums.firstRow = row;
     sums.firstColumn = column;
     StridedOperand output;

@@ -15,8 +15,7 @@ void storeSumTile(KernelBuilder &kb, const SumTile &tile, const Epilogue &epilog
                   const StridedOperand &output) {
   Value memory = kb.operand(output.operand);
   Value columnStride = output.stride(kb, output.strides.size() - 1);
-  Value panelColumns = kb.mul(kb.div(tile.columns, kPanelWidth), kPanelWidth);
-  kb.loop(kb.index(0), tile.rows, 1, [&](Value i) {
+  auto storeRow = [&](Value i, bool full) {
     TilePoint point;
     point.row = kb.add(tile.firstRow, i);
     point.batch = tile.batch;
@@ -33,15 +32,24 @@ void storeSumTile(KernelBuilder &kb, const SumTile &tile, const Epilogue &epilog
       kb.storeStrided(value, memory, kb.add(outRow, kb.mul(point.column, columnStride)),
                       columnStride, mask);
     };
-    kb.loop(kb.index(0), panelColumns, kPanelWidth, [&](Value column) {
-      for (int64_t v = 0; v < kPanelWidth; v += kb.lanes)
-        finish(kb.add(column, v), {});
-    });
-    // Masks are slower than plain stores on some targets, so only the last columns have one.
-    if (!tile.columnsFillPanels)
-      kb.loop(panelColumns, tile.columns, kb.lanes,
+    if (full)
+      kb.loop(kb.index(0), kb.index(tile.width), kPanelWidth, [&](Value column) {
+        for (int64_t v = 0; v < kPanelWidth; v += kb.lanes)
+          finish(kb.add(column, v), {});
+      });
+    else
+      kb.loop(kb.index(0), tile.columns, kb.lanes,
               [&](Value column) { finish(column, kb.maskOfFirst(kb.sub(tile.columns, column))); });
-  });
+  };
+  auto storeRows = [&](bool full) {
+    kb.loop(kb.index(0), tile.rows, 1, [&](Value i) { storeRow(i, full); });
+  };
+  // Masks are slower than plain stores on some targets: only a tile at the edge has them.
+  if (tile.alwaysFull)
+    return storeRows(true);
+  kb.ifElse(
+      kb.less(tile.columns, kb.index(tile.width)), [&] { storeRows(false); },
+      [&] { storeRows(true); });
 }
 
 } // namespace nx

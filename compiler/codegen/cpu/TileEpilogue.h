@@ -30,11 +30,13 @@ struct StridedOperand {
   mlir::Value stride(KernelBuilder &kb, unsigned dim) const { return kb.size(strides[dim]); }
 };
 
-// A rectangle of f32 sums in memory and the rectangle of the output that it becomes.
+// A tile of f32 sums in memory, `width` columns wide (a multiple of kPanelWidth), and the part of
+// it that goes to the output: `columns` <= width of them.
 struct SumTile {
   mlir::Value memory, offset, rowStride;
-  mlir::Value rows, columns;         // both may be 0
-  bool columnsFillPanels = false;    // columns is known to be a multiple of kPanelWidth
+  mlir::Value rows, columns; // both may be 0
+  int64_t width = 0;
+  bool alwaysFull = false;           // columns is known to be width
   mlir::Value firstRow, firstColumn; // in the output
   llvm::SmallVector<mlir::Value> batch;
 };
