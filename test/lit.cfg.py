@@ -16,6 +16,7 @@ config.test_exec_root = os.path.join(config.nx_binary_dir, "test")
 for name in ("HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+config.environment["NXRT_SHARE_CORES"] = "1"  # tests run side by side
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.nx_binary_dir, "bin"), config.llvm_tools_dir, os.environ.get("PATH", "")])
 
