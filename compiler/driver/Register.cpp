@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/loops/EmitLoops.h"
 #include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/lowering/Passes.h"
+#include "compiler/partition/Passes.h"
 #include "compiler/target/KernelCompiler.h"
 #include "dialects/nx/Nx.h"
 #include "dialects/nxe/Passes.h"
@@ -26,6 +27,7 @@ void nx::registerAll(DialectRegistry &registry) {
   registerDialects(registry);
   registerTransformsPasses();
   registerNxLoweringPasses();
+  registerPartitionPasses();
   nxe::registerNxePasses();
   registerLoopPasses();
   registerMathPasses();
