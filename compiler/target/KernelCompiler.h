@@ -23,8 +23,8 @@ namespace nx {
 // What one kernel cost, for reports.
 struct KernelCompileStats {
   std::string name;
-  double mlirSeconds = 0; // share of the MLIR passes: all kernels' time over their number
-  double llvmSeconds = 0; // translation, optimization and code generation
+  double mlirSeconds = 0; // share of the MLIR passes: all kernels' wall time over their number
+  double llvmSeconds = 0; // CPU time of translation, optimization and code generation
   size_t objectBytes = 0;
 };
 

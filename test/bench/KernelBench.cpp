@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/BatchMatmul.h"
 #include "compiler/codegen/cpu/Contract.h"
+#include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/target/KernelCompiler.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -169,6 +170,7 @@ int main(int argc, char **argv) {
 
   std::vector<KernelCompileStats> stats;
   KernelCompileOptions options;
+  options.addMathPasses = addMathPasses;
   options.stats = &stats;
   auto image = compileKernelModule(*bench.module, bench.kernels, **target, options);
   if (failed(image))

@@ -12,6 +12,9 @@ using namespace mlir;
 namespace nx {
 namespace {
 
+// Up to so many queries in a chunk, keys are not packed.
+constexpr int64_t kFewQueries = 2;
+
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 class AttentionEmitter {
@@ -20,8 +23,12 @@ public:
       : spec(spec), target(target), group(spec.queryHeads / spec.keyHeads),
         tilePanels(target.nr / kPanelWidth), chunkRows(spec.tilesPerChunk * target.mr),
         keyBlock(llvm::alignTo(spec.keyBlock, target.nr)),
-        valueWidth(llvm::alignTo(spec.valueDepth, target.nr)) {
-    // Rows of v that lie as panels do are read where they are.
+        valuePanels(llvm::divideCeil(spec.valueDepth, kPanelWidth)) {
+    for (int64_t height : tileHeights())
+      valueWidth = std::max<int64_t>(
+          valueWidth, llvm::alignTo(valuePanels, valueTilePanels(height)) * kPanelWidth);
+    keysInPlace = KernelBuilder::constant(spec.k.strides[3]) == 1;
+    // Rows of v that lie as panels do need no copy.
     valuesInPlace = KernelBuilder::constant(spec.v.strides[3]) == 1 &&
                     spec.valueDepth % kPanelWidth == 0 &&
                     spec.signature.operands[spec.v.operand].isF32();
@@ -35,7 +42,7 @@ public:
     maximumBytes = take(chunkRows);
     totalBytes = take(chunkRows);
     keyBytes = take(keyBlock * spec.depth);
-    valueBytes = take(valuesInPlace ? 0 : keyBlock * valueWidth);
+    valueBytes = take(valuesInPlace ? 0 : keyBlock * valuePanels * kPanelWidth);
     weightBytes = take(target.mr * keyBlock);
   }
 
@@ -92,15 +99,16 @@ private:
     kb.loop(kb.index(0), height, 1, [&](Value row) { startRow(kb, row); });
 
     Value limit = keyLimit(kb, firstRow, kb.add(firstRow, height));
+    Value few = keysInPlace ? kb.less(height, kb.index(kFewQueries + 1)) : kb.index(0);
     kb.loop(kb.index(0), limit, keyBlock, [&](Value firstKey) {
       Value keys = kb.min(kb.sub(limit, firstKey), kb.index(keyBlock));
-      packKeys(kb, firstKey, keys);
+      kb.ifElse(few, [] {}, [&] { packKeys(kb, firstKey, keys); });
       if (!valuesInPlace)
         packValues(kb, firstKey, keys);
       kb.loop(kb.index(0), height, target.mr, [&](Value row) {
         Value tileHeight = kb.min(kb.sub(height, row), kb.index(target.mr));
         Value tileRow = kb.add(firstRow, row);
-        auto work = [&] { runTile(kb, row, tileHeight, firstKey, keys); };
+        auto work = [&] { runTile(kb, row, tileHeight, few, firstKey, keys); };
         if (spec.causalOffset)
           kb.ifThen(kb.less(firstKey, keyLimit(kb, tileRow, kb.add(tileRow, tileHeight))), work);
         else
@@ -153,7 +161,7 @@ private:
     kb.storeScalar(kb.scalar(kMinusInfinity), maxima, row);
     kb.storeScalar(kb.scalar(0), totals, row);
     Value sumRow = kb.mul(row, valueWidth);
-    kb.loop(kb.index(0), kb.index(valueWidth), kb.lanes,
+    kb.loop(kb.index(0), kb.index(usedWidth()), kb.lanes,
             [&](Value at) { kb.storeVector(kb.splat(0), sums, kb.add(sumRow, at)); });
   }
 
@@ -214,77 +222,134 @@ private:
   }
 
   // One register tile of rows against one block of keys: scores, softmax, weighted sums.
-  void runTile(KernelBuilder &kb, Value row, Value height, Value firstKey, Value keys) {
-    int64_t vectors = target.nr / kb.lanes;
+  void runTile(KernelBuilder &kb, Value row, Value height, Value few, Value firstKey, Value keys) {
     // The scratch has room for whole register tiles, so a few heights serve all: a tile is computed
     // at the next larger one, and nothing looks at the additional rows.
     SmallVector<int64_t> heights = tileHeights();
     Value paddedHeight = kb.index(heights.back());
     for (int64_t smaller : llvm::reverse(ArrayRef(heights).drop_back()))
       paddedHeight = kb.select(kb.less(kb.index(smaller), height), paddedHeight, kb.index(smaller));
-    kb.switchOver(paddedHeight, heights, [&](int64_t number) {
-      kb.loop(kb.index(0), keys, target.nr, [&](Value key) {
-        RegisterTileInputs in;
-        in.a = queriesIn;
-        in.aOffset = kb.mul(row, spec.depth);
-        in.aRowStride = kb.index(spec.depth);
-        in.aDepthStride = kb.index(1);
-        in.b = keysIn;
-        in.bDepthStride = kb.index(kPanelWidth);
-        in.depth = kb.index(spec.depth);
-        for (int64_t p = 0; p < tilePanels; ++p)
-          in.bOffsets.push_back(kb.mul(kb.add(key, p * kPanelWidth), spec.depth));
-        RegisterTileHooks hooks;
-        hooks.finish = [&](ArrayRef<Value> scores) {
-          for (auto [i, vector] : llvm::enumerate(scores))
-            kb.storeVector(vector, weights,
-                           kb.add(key, i / vectors * keyBlock + i % vectors * kb.lanes));
-        };
-        emitRegisterTile(kb, number, in, hooks);
-      });
-    });
+    auto scores = [&] {
+      kb.switchOver(paddedHeight, heights,
+                    [&](int64_t number) { scoreTile(kb, number, row, keys); });
+    };
+    kb.ifElse(few, [&] { scoreFewRows(kb, row, height, firstKey, keys); }, scores);
 
     kb.loop(kb.index(0), height, 1,
             [&](Value i) { updateRow(kb, kb.add(row, i), kb.mul(i, keyBlock), firstKey, keys); });
 
-    kb.switchOver(paddedHeight, heights, [&](int64_t number) {
-      Value values = valuesInPlace ? spec.v.at(kb, {batch, keyHead, firstKey}) : kb.index(0);
-      kb.loop(kb.index(0), kb.index(spec.valueDepth), target.nr, [&](Value column) {
-        RegisterTileInputs in;
-        in.a = weights;
-        in.aOffset = kb.index(0);
-        in.aRowStride = kb.index(keyBlock);
-        in.aDepthStride = kb.index(1);
-        in.b = valuesIn;
-        in.bDepthStride = valuesInPlace ? spec.v.stride(kb, 2) : kb.index(kPanelWidth);
-        in.depth = keys;
-        for (int64_t p = 0; p < tilePanels; ++p) {
-          // Past the last panel it is the last one again; the sums have room for the copy.
-          Value panel = kb.min(kb.add(column, p * kPanelWidth),
-                               kb.index((spec.valueDepth - 1) / kPanelWidth * kPanelWidth));
-          in.bOffsets.push_back(valuesInPlace ? kb.add(values, panel) : kb.mul(panel, keyBlock));
-        }
-        Value to = kb.add(kb.mul(row, valueWidth), column);
-        auto at = [&](int64_t i) {
-          return kb.add(to, i / vectors * valueWidth + i % vectors * kb.lanes);
-        };
-        RegisterTileHooks hooks;
-        hooks.init = [&] {
-          SmallVector<Value> partial;
-          for (int64_t i = 0; i < number * vectors; ++i)
-            partial.push_back(kb.loadVector(sums, at(i)));
-          return partial;
-        };
-        hooks.finish = [&](ArrayRef<Value> results) {
-          for (auto [i, vector] : llvm::enumerate(results))
-            kb.storeVector(vector, sums, at(i));
-        };
-        emitRegisterTile(kb, number, in, hooks);
-      });
+    kb.switchOver(paddedHeight, heights,
+                  [&](int64_t number) { sumTile(kb, number, row, firstKey, keys); });
+  }
+
+  // weights[i, key] = q[row + i] . k[key], from the packed keys.
+  void scoreTile(KernelBuilder &kb, int64_t height, Value row, Value keys) {
+    int64_t vectors = target.nr / kb.lanes;
+    kb.loop(kb.index(0), keys, target.nr, [&](Value key) {
+      RegisterTileInputs in;
+      in.a = queriesIn;
+      in.aOffset = kb.mul(row, spec.depth);
+      in.aRowStride = kb.index(spec.depth);
+      in.aDepthStride = kb.index(1);
+      in.b = keysIn;
+      in.bDepthStride = kb.index(kPanelWidth);
+      in.depth = kb.index(spec.depth);
+      for (int64_t p = 0; p < tilePanels; ++p)
+        in.bOffsets.push_back(kb.mul(kb.add(key, p * kPanelWidth), spec.depth));
+      RegisterTileHooks hooks;
+      hooks.finish = [&](ArrayRef<Value> scores) {
+        for (auto [i, vector] : llvm::enumerate(scores))
+          kb.storeVector(vector, weights,
+                         kb.add(key, i / vectors * keyBlock + i % vectors * kb.lanes));
+      };
+      emitRegisterTile(kb, height, in, hooks);
     });
   }
 
-  SmallVector<int64_t> tileHeights() {
+  // The same for so few queries that packing would cost more than it saves: dot products along the
+  // depth, of `lanes` keys at a time.
+  void scoreFewRows(KernelBuilder &kb, Value row, Value height, Value firstKey, Value keys) {
+    Value from = spec.k.at(kb, {batch, keyHead, firstKey}), stride = spec.k.stride(kb, 2);
+    Value lastKey = kb.sub(keys, kb.index(1));
+    kb.loop(kb.index(0), height, 1, [&](Value i) {
+      Value query = kb.mul(kb.add(row, i), spec.depth), to = kb.mul(i, keyBlock);
+      auto dotProducts = [&](Value key, bool whole) {
+        SmallVector<Value> offsets, dots(kb.lanes, kb.splat(0));
+        for (int64_t lane = 0; lane < kb.lanes; ++lane) {
+          Value number = whole ? kb.add(key, lane) : kb.min(kb.add(key, lane), lastKey);
+          offsets.push_back(kb.add(from, kb.mul(number, stride)));
+        }
+        auto multiply = [&](ValueRange sums, Value depth, Value mask) {
+          Value x = kb.loadVector(queriesIn, kb.add(query, depth), mask);
+          SmallVector<Value> next;
+          for (auto [offset, sum] : llvm::zip(offsets, sums)) {
+            Value y = kb.loadVector(kb.operand(spec.k.operand), kb.add(offset, depth), mask);
+            next.push_back(kb.fma(x, y, sum));
+          }
+          return next;
+        };
+        int64_t wholeDepth = spec.depth / kb.lanes * kb.lanes;
+        dots = kb.loop(kb.index(0), kb.index(wholeDepth), kb.lanes, dots,
+                       [&](Value depth, ValueRange sums) { return multiply(sums, depth, {}); });
+        if (wholeDepth < spec.depth)
+          dots = multiply(dots, kb.index(wholeDepth),
+                          kb.maskOfFirst(kb.index(spec.depth - wholeDepth)));
+        kb.transpose(dots);
+        for (int64_t count = kb.lanes / 2; count > 0; count /= 2)
+          for (int64_t lane = 0; lane < count; ++lane)
+            dots[lane] = arith::AddFOp::create(kb.b, kb.loc, dots[lane], dots[lane + count]);
+        kb.storeVector(dots[0], weights, kb.add(to, key));
+      };
+      Value wholeKeys = kb.mul(kb.div(keys, kb.lanes), kb.lanes);
+      kb.loop(kb.index(0), wholeKeys, kb.lanes, [&](Value key) { dotProducts(key, true); });
+      kb.loop(wholeKeys, keys, kb.lanes, [&](Value key) { dotProducts(key, false); });
+    });
+  }
+
+  int64_t valueTilePanels(int64_t height) const {
+    return std::max(tilePanels, std::min(panelsForRows(target, height), valuePanels));
+  }
+  int64_t usedWidth() const { return llvm::alignTo(spec.valueDepth, target.vectorLanes); }
+
+  // sums[row + i] += weights[i] x v
+  void sumTile(KernelBuilder &kb, int64_t height, Value row, Value firstKey, Value keys) {
+    int64_t panels = valueTilePanels(height), vectors = panels * kPanelWidth / kb.lanes;
+    Value values = valuesInPlace ? spec.v.at(kb, {batch, keyHead, firstKey}) : kb.index(0);
+    kb.loop(kb.index(0), kb.index(spec.valueDepth), panels * kPanelWidth, [&](Value column) {
+      RegisterTileInputs in;
+      in.a = weights;
+      in.aOffset = kb.index(0);
+      in.aRowStride = kb.index(keyBlock);
+      in.aDepthStride = kb.index(1);
+      in.b = valuesIn;
+      in.bDepthStride = valuesInPlace ? spec.v.stride(kb, 2) : kb.index(kPanelWidth);
+      in.depth = keys;
+      for (int64_t p = 0; p < panels; ++p) {
+        // Past the last panel it is the last one again; the sums have room for the copy.
+        Value panel =
+            kb.min(kb.add(column, p * kPanelWidth), kb.index((valuePanels - 1) * kPanelWidth));
+        in.bOffsets.push_back(valuesInPlace ? kb.add(values, panel) : kb.mul(panel, keyBlock));
+      }
+      Value to = kb.add(kb.mul(row, valueWidth), column);
+      auto at = [&](int64_t i) {
+        return kb.add(to, i / vectors * valueWidth + i % vectors * kb.lanes);
+      };
+      RegisterTileHooks hooks;
+      hooks.init = [&] {
+        SmallVector<Value> partial;
+        for (int64_t i = 0; i < height * vectors; ++i)
+          partial.push_back(kb.loadVector(sums, at(i)));
+        return partial;
+      };
+      hooks.finish = [&](ArrayRef<Value> results) {
+        for (auto [i, vector] : llvm::enumerate(results))
+          kb.storeVector(vector, sums, at(i));
+      };
+      emitRegisterTile(kb, height, in, hooks);
+    });
+  }
+
+  SmallVector<int64_t> tileHeights() const {
     SmallVector<int64_t> all;
     for (int64_t height = 1; height < target.mr; height *= 2)
       all.push_back(height);
@@ -338,7 +403,7 @@ private:
     Value blockMaximum = maximum[0];
     for (Value part : ArrayRef(maximum).drop_front())
       blockMaximum = larger(kb, blockMaximum, part);
-    blockMaximum = reduceLanes(kb, blockMaximum, larger);
+    blockMaximum = kb.reduceLanes(blockMaximum, larger);
 
     Value oldMaximum = kb.loadBroadcast(maxima, row);
     Value newMaximum = larger(kb, oldMaximum, blockMaximum);
@@ -365,11 +430,11 @@ private:
     auto sum = [](KernelBuilder &kb, Value x, Value y) -> Value {
       return arith::AddFOp::create(kb.b, kb.loc, x, y);
     };
-    Value blockTotal = reduceLanes(kb, total, sum);
+    Value blockTotal = kb.reduceLanes(total, sum);
     storeLane(kb, kb.fma(kb.loadBroadcast(totals, row), decay, blockTotal), totals, row);
 
     Value sumRow = kb.mul(row, valueWidth);
-    kb.loop(kb.index(0), kb.index(valueWidth), kb.lanes, [&](Value column) {
+    kb.loop(kb.index(0), kb.index(usedWidth()), kb.lanes, [&](Value column) {
       Value at = kb.add(sumRow, column);
       kb.storeVector(arith::MulFOp::create(kb.b, kb.loc, kb.loadVector(sums, at), decay), sums, at);
     });
@@ -403,17 +468,6 @@ private:
     return arith::SelectOp::create(kb.b, kb.loc, greater, x, y);
   }
 
-  // The reduction of all lanes, in every lane.
-  static Value reduceLanes(KernelBuilder &kb, Value x,
-                           function_ref<Value(KernelBuilder &, Value, Value)> combine) {
-    for (int64_t distance = kb.lanes / 2; distance > 0; distance /= 2) {
-      SmallVector<int64_t> lanes;
-      for (int64_t lane = 0; lane < kb.lanes; ++lane)
-        lanes.push_back(lane ^ distance);
-      x = combine(kb, x, vector::ShuffleOp::create(kb.b, kb.loc, x, x, lanes));
-    }
-    return x;
-  }
   static void storeLane(KernelBuilder &kb, Value vector, Value memory, Value at) {
     kb.storeScalar(vector::ExtractOp::create(kb.b, kb.loc, vector, int64_t(0)), memory, at);
   }
@@ -424,8 +478,10 @@ private:
   const int64_t tilePanels; // of a register tile
   const int64_t chunkRows;  // at most
   const int64_t keyBlock;
-  const int64_t valueWidth; // a row of sums: valueDepth with room for a whole register tile
-  bool valuesInPlace;
+  const int64_t valuePanels;
+  int64_t valueWidth = 0; // a row of sums: valueDepth with room for a whole register tile
+  bool valuesInPlace;     // v is read where it is
+  bool keysInPlace;       // so is k, when there are few queries
   // Scratch: offsets in bytes, and what lies there.
   int64_t scratchBytes = 0;
   int64_t queryBytes, sumBytes, maximumBytes, totalBytes, keyBytes, valueBytes, weightBytes;

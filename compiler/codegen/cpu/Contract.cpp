@@ -1,7 +1,6 @@
 #include "compiler/codegen/cpu/Contract.h"
 
 #include "compiler/codegen/cpu/RegisterTile.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,11 +27,7 @@ public:
   }
 
 private:
-  // With few rows a tile takes so many panels that the multiply-adds' latency is covered.
-  int64_t narrowPanels(int64_t rows) const {
-    int64_t vectors = rows * (kPanelWidth / target.vectorLanes);
-    return std::max<int64_t>(widePanels, llvm::bit_ceil(uint64_t(llvm::divideCeil(8, vectors))));
-  }
+  int64_t narrowPanels(int64_t rows) const { return panelsForRows(target, rows); }
   bool hasFewRows() const { return !knownRows || *knownRows <= fewRows; }
   bool hasManyRows() const { return !knownRows || *knownRows > fewRows; }
   int64_t columnGroups() const { return llvm::divideCeil(panels, widePanels); }

@@ -156,6 +156,46 @@ Value KernelBuilder::maskOfFirst(Value count) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, laneIndices(), wide);
 }
 
+Value KernelBuilder::shuffle(Value x, Value y, function_ref<int64_t(int64_t)> source) {
+  SmallVector<int64_t> mask;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    mask.push_back(source(lane));
+  return vector::ShuffleOp::create(b, loc, x, y, mask);
+}
+
+// Within groups of four lanes by interleaving, which is
+// what x86 and Arm have instructions for; then the groups change places.
+void KernelBuilder::transpose(MutableArrayRef<Value> rows) {
+  SmallVector<Value> next(rows.begin(), rows.end());
+  for (int64_t i = 0; i < lanes; i += 2)
+    for (int64_t half : {0, 1})
+      next[i + half] = shuffle(rows[i], rows[i + 1], [&](int64_t lane) {
+        return lane / 4 * 4 + half * 2 + lane % 4 / 2 + (lane % 2 ? lanes : 0);
+      });
+  for (int64_t i = 0; i < lanes; i += 4)
+    for (int64_t c = 0; c < 4; ++c)
+      rows[i + c] = shuffle(next[i + c / 2], next[i + c / 2 + 2], [&](int64_t lane) {
+        return lane / 4 * 4 + c % 2 * 2 + lane % 2 + (lane % 4 / 2 ? lanes : 0);
+      });
+  // Group g of rows[4 q + c] belongs into group q of rows[4 g + c].
+  for (int64_t distance = 4; distance < lanes; distance *= 2)
+    for (int64_t i = 0; i < lanes; ++i) {
+      if (i & distance)
+        continue;
+      Value x = rows[i], y = rows[i + distance];
+      rows[i] = shuffle(
+          x, y, [&](int64_t lane) { return lane & distance ? lanes + lane - distance : lane; });
+      rows[i + distance] = shuffle(
+          x, y, [&](int64_t lane) { return lane & distance ? lanes + lane : lane + distance; });
+    }
+}
+
+Value KernelBuilder::reduceLanes(Value x, Combine combine) {
+  for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
+    x = combine(*this, x, shuffle(x, x, [&](int64_t lane) { return lane ^ distance; }));
+  return x;
+}
+
 // --- Memory
 
 static Type elementOf(Value memory) { return cast<MemRefType>(memory.getType()).getElementType(); }

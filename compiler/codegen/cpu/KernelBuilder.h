@@ -85,6 +85,14 @@ public:
   mlir::Value maskOfFirst(mlir::Value count); // lanes 0 .. count-1, for any count
   mlir::Value laneIndices();                  // [0, 1, ..] as i32
 
+  // Lane i of the result is lane source(i) of x, or source(i) - lanes of y.
+  mlir::Value shuffle(mlir::Value x, mlir::Value y, llvm::function_ref<int64_t(int64_t)> source);
+  // Transposes a square of `lanes` vectors in place.
+  void transpose(llvm::MutableArrayRef<mlir::Value> rows);
+  // The reduction of all lanes by `combine`, in every lane.
+  using Combine = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value, mlir::Value)>;
+  mlir::Value reduceLanes(mlir::Value x, Combine combine);
+
   // --- Memory. 16-bit floats are converted to and from f32. A
   // null mask means all lanes; masked-off lanes read as 0.
   mlir::Value loadVector(mlir::Value memory, mlir::Value at, mlir::Value mask = {});

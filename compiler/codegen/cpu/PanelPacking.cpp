@@ -4,41 +4,6 @@ using namespace mlir;
 
 namespace nx {
 
-static Value shuffle(KernelBuilder &kb, Value x, Value y, function_ref<int64_t(int64_t)> source) {
-  SmallVector<int64_t> mask;
-  for (int64_t lane = 0; lane < kb.lanes; ++lane)
-    mask.push_back(source(lane));
-  return vector::ShuffleOp::create(kb.b, kb.loc, x, y, mask);
-}
-
-// Transposes a square of `lanes` vectors. Within groups of four lanes by interleaving, which is
-// what x86 and Arm have instructions for; then the groups change places.
-static void transposeInRegisters(KernelBuilder &kb, MutableArrayRef<Value> rows) {
-  int64_t lanes = kb.lanes;
-  SmallVector<Value> next(rows.begin(), rows.end());
-  for (int64_t i = 0; i < lanes; i += 2)
-    for (int64_t half : {0, 1})
-      next[i + half] = shuffle(kb, rows[i], rows[i + 1], [&](int64_t lane) {
-        return lane / 4 * 4 + half * 2 + lane % 4 / 2 + (lane % 2 ? lanes : 0);
-      });
-  for (int64_t i = 0; i < lanes; i += 4)
-    for (int64_t c = 0; c < 4; ++c)
-      rows[i + c] = shuffle(kb, next[i + c / 2], next[i + c / 2 + 2], [&](int64_t lane) {
-        return lane / 4 * 4 + c % 2 * 2 + lane % 2 + (lane % 4 / 2 ? lanes : 0);
-      });
-  // Group g of rows[4 q + c] belongs into group q of rows[4 g + c].
-  for (int64_t distance = 4; distance < lanes; distance *= 2)
-    for (int64_t i = 0; i < lanes; ++i) {
-      if (i & distance)
-        continue;
-      Value x = rows[i], y = rows[i + distance];
-      rows[i] = shuffle(
-          kb, x, y, [&](int64_t lane) { return lane & distance ? lanes + lane - distance : lane; });
-      rows[i + distance] = shuffle(
-          kb, x, y, [&](int64_t lane) { return lane & distance ? lanes + lane : lane + distance; });
-    }
-}
-
 // Rows of B are contiguous.
 static void packRows(KernelBuilder &kb, const PanelSource &source, Value memory, Value offset) {
   auto copy = [&](bool whole) {
@@ -87,7 +52,7 @@ static void packColumns(KernelBuilder &kb, const PanelSource &source, Value memo
         SmallVector<Value> rows;
         for (int64_t i = 0; i < kb.lanes; ++i)
           rows.push_back(kb.loadVector(source.memory, kb.add(columns[first + i], d)));
-        transposeInRegisters(kb, rows);
+        kb.transpose(rows);
         for (int64_t i = 0; i < kb.lanes; ++i)
           kb.storeVector(rows[i], memory, kb.add(to, i * kPanelWidth + first));
       }

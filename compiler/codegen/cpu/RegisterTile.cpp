@@ -1,5 +1,7 @@
 #include "compiler/codegen/cpu/RegisterTile.h"
 
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 #include <set>
 
 using namespace mlir;
@@ -41,6 +43,13 @@ void emitRegisterTile(KernelBuilder &kb, int64_t rows, const RegisterTileInputs 
         return accumulators;
       });
   hooks.finish(result);
+}
+
+int64_t panelsForRows(const TargetDescription &target, int64_t rows) {
+  constexpr int64_t kChains = 8; // latency 4, two a cycle
+  int64_t vectors = rows * (kPanelWidth / target.vectorLanes);
+  return std::max<int64_t>(target.nr / kPanelWidth,
+                           llvm::bit_ceil(uint64_t(llvm::divideCeil(kChains, vectors))));
 }
 
 RowCut::RowCut(KernelBuilder &kb, Value rows, int64_t most) {

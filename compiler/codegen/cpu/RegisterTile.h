@@ -33,6 +33,9 @@ struct RegisterTileHooks {
 void emitRegisterTile(KernelBuilder &kb, int64_t rows, const RegisterTileInputs &inputs,
                       const RegisterTileHooks &hooks);
 
+// With few rows a tile takes so many panels that the latency of the multiply-adds is covered.
+int64_t panelsForRows(const TargetDescription &target, int64_t rows);
+
 // `rows` rows cut into as few tiles of at most `most` rows as possible, of nearly equal height: the
 // first `extra` ones have base + 1 rows, the others base.
 struct RowCut {

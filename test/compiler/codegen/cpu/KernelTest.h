@@ -4,6 +4,7 @@
 #define NX_TEST_COMPILER_CODEGEN_CPU_KERNELTEST_H
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/target/KernelCompiler.h"
 #include "mlir/IR/Verifier.h"
 #include "test/compiler/KernelImage.h"
@@ -86,6 +87,7 @@ protected:
     EXPECT_TRUE(succeeded(mlir::verify(*module))) << messages;
     KernelCompileOptions options;
     options.verifyEach = true;
+    options.addMathPasses = addMathPasses;
     return compileKernelModule(*module, kernels, target, options);
   }
   // The image of all kernels, loaded; null where this machine cannot run it (the test is skipped).
