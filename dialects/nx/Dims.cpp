@@ -2,6 +2,7 @@
 
 #include "dialects/nx/Dims.h"
 #include "dialects/nx/Nx.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
 
@@ -160,6 +161,41 @@ AffineExpr divideExactly(AffineExpr numerator, AffineExpr denominator) {
       addTerm(remainder, m, -k);
   }
   return toExpr(quotient, context);
+}
+
+std::optional<int64_t> lowerBound(AffineExpr expr) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (isa<AffineSymbolExpr, AffineDimExpr>(expr))
+    return 0;
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<int64_t> lhs = lowerBound(binary.getLHS()), rhs = lowerBound(binary.getRHS());
+  auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  int64_t bound;
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    if (!lhs || !rhs || llvm::AddOverflow(*lhs, *rhs, bound))
+      return std::nullopt;
+    return bound;
+  case AffineExprKind::Mul:
+    if (!lhs || (divisor ? divisor.getValue() < 0 : !rhs || *rhs < 0 || *lhs < 0) ||
+        llvm::MulOverflow(*lhs, divisor ? divisor.getValue() : *rhs, bound))
+      return std::nullopt;
+    return bound;
+  case AffineExprKind::Mod:
+    return rhs && *rhs > 0 ? std::optional<int64_t>(0) : std::nullopt;
+  case AffineExprKind::FloorDiv:
+  case AffineExprKind::CeilDiv:
+    if (!lhs || !rhs || *rhs < 1)
+      return std::nullopt;
+    // A positive numerator shrinks at most to 0 when the divisor is unknown.
+    if (!divisor)
+      return *lhs >= 0 ? std::optional<int64_t>(0) : std::nullopt;
+    return expr.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(*lhs, divisor.getValue())
+                                                      : llvm::divideCeilSigned(*lhs, divisor.getValue());
+  default:
+    return std::nullopt;
+  }
 }
 
 AffineExpr productOf(ArrayRef<AffineExpr> dims, MLIRContext *context) {

@@ -38,6 +38,9 @@ std::optional<int64_t> constantOf(mlir::AffineExpr expr);
 /// numerator / denominator when the division is exact for all symbol values; null otherwise.
 mlir::AffineExpr divideExactly(mlir::AffineExpr numerator, mlir::AffineExpr denominator);
 
+/// A number that `expr` is never below, given that symbols are >= 0; null when none is evident.
+std::optional<int64_t> lowerBound(mlir::AffineExpr expr);
+
 /// Product of all sizes, in normal form (1 for rank 0).
 mlir::AffineExpr productOf(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
 

@@ -1,0 +1,533 @@
+//===- Tensor.cpp - ONNX operators that move data -------------------------===//
+
+#include "compiler/import/onnx/NodeImporter.h"
+
+using namespace mlir;
+using namespace nx;
+using namespace nx::onnx;
+
+namespace {
+
+void transpose(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  if (!x)
+    return;
+  auto reversed = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, b.rankOf(x))));
+  n.result(b.transpose(x, n.getInts("perm", reversed)));
+}
+
+void concat(NodeImporter &n, GraphBuilder &b) {
+  Value first = n.input(0);
+  if (first)
+    n.result(b.emit<ConcatOp>(n.allInputs(), b.i64("axis", n.axis(n.requireInt("axis"), b.rankOf(first)))));
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// Elements start, start + step, ... of a dimension, `count` of them.
+struct SliceRange {
+  AffineExpr start, count;
+  int64_t step = 1;
+};
+
+/// Numbers beyond this mean "to the end"; exporters write the greatest integer of either width.
+constexpr int64_t kEndless = std::numeric_limits<int32_t>::max();
+
+/// A bound of a slice with a positive step, clamped to [0, size]. Where a symbol leaves open whether
+/// a bound is inside, it is taken to be, and the execution checks it.
+AffineExpr clampedBound(GraphBuilder &b, AffineExpr bound, AffineExpr size) {
+  std::optional<int64_t> constant = constantOf(bound), limit = constantOf(size);
+  if (constant && limit)
+    return b.size(std::clamp<int64_t>(*constant < 0 ? *constant + *limit : *constant, 0, *limit));
+  if (constant && *constant >= kEndless)
+    return size;
+  if (constant && *constant <= -kEndless)
+    return b.size(0);
+  bool fromEnd = lowerBound(normalize(-bound)).value_or(0) > 0;
+  AffineExpr inside = normalize(fromEnd ? size + bound : bound);
+  b.requireAtMost(b.size(0), inside, "a bound of the slice");
+  b.requireAtMost(inside, size, "a bound of the slice");
+  return inside;
+}
+
+/// The range that ONNX's start, end and step mean; null when nx cannot say.
+std::optional<SliceRange> sliceRange(GraphBuilder &b, AffineExpr start, AffineExpr end, int64_t step, AffineExpr size) {
+  SliceRange range;
+  range.step = step;
+  if (step > 0) {
+    range.start = clampedBound(b, start, size);
+    AffineExpr span = normalize(clampedBound(b, end, size) - range.start);
+    std::optional<int64_t> constant = constantOf(span);
+    if (constant)
+      span = b.size(std::max<int64_t>(*constant, 0));
+    else
+      b.requireAtMost(b.size(0), span, "the start of the slice");
+    range.count = normalize(span.ceilDiv(step));
+    if (constantOf(range.count) == 0)
+      range.start = b.size(0);
+    return range;
+  }
+  // Backwards: bounds are clamped to [0, size - 1] and [-1, size - 1].
+  std::optional<int64_t> from = constantOf(start), to = constantOf(end), limit = constantOf(size);
+  if (!from || !to)
+    return std::nullopt;
+  if (limit) {
+    int64_t first = std::clamp<int64_t>(*from < 0 ? *from + *limit : *from, -1, *limit - 1);
+    int64_t last = std::clamp<int64_t>(*to < 0 ? *to + *limit : *to, -1, *limit - 1);
+    int64_t count = first > last ? llvm::divideCeil(first - last, -step) : 0;
+    range.start = b.size(count ? first : 0);
+    range.count = b.size(count);
+    return range;
+  }
+  if ((*from != -1 && *from < kEndless) || *to > -kEndless)
+    return std::nullopt;
+  range.start = size - 1;
+  range.count = normalize(size.ceilDiv(-step));
+  return range;
+}
+
+/// x with the dimensions of `ranges` cut and the others whole.
+Value emitSlice(GraphBuilder &b, Value x, ArrayRef<std::pair<int64_t, SliceRange>> ranges) {
+  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x)), starts(dims.size(), b.size(0));
+  SmallVector<int64_t> steps(dims.size(), 1);
+  for (auto &[axis, range] : ranges) {
+    dims[axis] = range.count;
+    starts[axis] = range.start;
+    steps[axis] = range.step;
+  }
+  return b.emitAs<SliceOp>(withDims(b.typeOf(x), dims), x, {b.dims("starts", starts), b.ints("steps", steps)});
+}
+
+void slice(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  if (!x)
+    return;
+  SmallVector<AffineExpr> starts, ends;
+  SmallVector<int64_t> axes, steps;
+  if (n.opset() < 10) {
+    for (int64_t start : n.getInts("starts"))
+      starts.push_back(b.size(start));
+    for (int64_t end : n.getInts("ends"))
+      ends.push_back(b.size(end));
+    axes = n.getInts("axes");
+  } else {
+    auto first = n.sizes(1), last = n.sizes(2);
+    if (!first || !last)
+      return;
+    starts = *first, ends = *last;
+    if (n.hasInput(3)) {
+      auto given = n.constantInts(3);
+      if (!given)
+        return;
+      axes = *given;
+    }
+    if (n.hasInput(4)) {
+      auto given = n.constantInts(4);
+      if (!given)
+        return;
+      steps = *given;
+    }
+  }
+  if (axes.empty())
+    llvm::append_range(axes, llvm::seq<int64_t>(0, starts.size()));
+  if (steps.empty())
+    steps.assign(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
+    n.error() << "starts, ends, axes and steps differ in length";
+    return;
+  }
+  SmallVector<std::pair<int64_t, SliceRange>> ranges;
+  for (auto [i, given] : llvm::enumerate(axes)) {
+    int64_t axis = n.axis(given, b.rankOf(x));
+    if (b.failed())
+      return;
+    if (steps[i] == 0) {
+      n.error() << "the step of axis " << axis << " is 0";
+      return;
+    }
+    // No dimension is as long as that; beyond, negation would overflow.
+    steps[i] = std::clamp(steps[i], -kEndless, kEndless);
+    std::optional<SliceRange> range = sliceRange(b, starts[i], ends[i], steps[i], dimOf(b.typeOf(x), axis));
+    if (!range)
+      return n.unsupported("nx cannot cut backwards through a dimension of symbolic size");
+    ranges.push_back({axis, *range});
+  }
+  if (n.axes(axes, b.rankOf(x)); !b.failed())
+    n.result(emitSlice(b, x, ranges));
+}
+
+void split(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  if (!x)
+    return;
+  int64_t axis = n.axis(n.getInt("axis", 0), b.rankOf(x));
+  if (b.failed())
+    return;
+  AffineExpr total = dimOf(b.typeOf(x), axis);
+  SmallVector<AffineExpr> parts;
+  if (n.opset() < 13 ? n.hasAttr("split") : n.hasInput(1)) {
+    if (n.opset() < 13) {
+      for (int64_t part : n.getInts("split"))
+        parts.push_back(b.size(part));
+    } else if (auto given = n.sizes(1)) {
+      parts = *given;
+    } else {
+      return;
+    }
+  } else {
+    int64_t count = n.getInt("num_outputs", n.numOutputs());
+    if (count < 1 || count > int64_t(n.numOutputs())) {
+      n.error() << count << " parts for " << n.numOutputs() << " outputs";
+      return;
+    }
+    AffineExpr equal = divideExactly(total, b.size(count));
+    std::optional<int64_t> size = constantOf(total);
+    if (!equal && !size)
+      return n.unsupported("nx cannot show that size " + b.text(total) + " divides into " + Twine(count) + " parts");
+    if (!equal && n.opset() < 18) {
+      n.error() << "size " << *size << " does not divide into " << count << " equal parts";
+      return;
+    }
+    // The last part may be smaller.
+    AffineExpr part = equal ? equal : b.size(llvm::divideCeil(*size, count));
+    parts.assign(count, part);
+    parts.back() = normalize(total - part * (count - 1));
+  }
+  if (parts.size() != n.numOutputs()) {
+    n.error() << parts.size() << " parts for " << n.numOutputs() << " outputs";
+    return;
+  }
+  AffineExpr start = b.size(0);
+  SmallVector<Value> results;
+  for (AffineExpr part : parts) {
+    if (lowerBound(part).value_or(-1) < 0) {
+      n.error() << "a part has size " << b.text(part);
+      return;
+    }
+    SliceRange range{start, part};
+    start = normalize(start + part);
+    b.requireAtMost(start, total, "the parts of a split");
+    if (b.failed())
+      return;
+    results.push_back(emitSlice(b, x, {{axis, range}}));
+  }
+  b.requireEqual(start, total, "the parts of a split and their sum");
+  n.results(results);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+void gather(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0), indices = n.input(1);
+  if (!x || !indices)
+    return;
+  int64_t axis = n.axis(n.getInt("axis", 0), b.rankOf(x));
+  if (b.failed())
+    return;
+  // One constant index is a slice: no index to check when it runs.
+  std::optional<SmallVector<int64_t>> constant = knownInts(indices);
+  bool isEvaluated = knownElements(x).has_value();
+  if (constant && constant->size() == 1 && !isEvaluated) {
+    AffineExpr size = dimOf(b.typeOf(x), axis);
+    int64_t index = constant->front();
+    b.requireAtMost(b.size(index < 0 ? -index : index + 1), size, "the gathered index and 1");
+    if (b.failed())
+      return;
+    Value cut = emitSlice(b, x, {{axis, {normalize(index < 0 ? size + index : b.size(index)), b.size(1)}}});
+    SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x));
+    dims.erase(dims.begin() + axis);
+    dims.insert(dims.begin() + axis, b.rankOf(indices), b.size(1));
+    return n.result(b.reshape(cut, dims));
+  }
+  n.result(b.emit<GatherOp>({x, indices}, b.i64("axis", axis)));
+}
+
+void gatherElements(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  if (x)
+    n.result(b.emit<GatherElementsOp>({x, n.input(1)}, b.i64("axis", n.axis(n.getInt("axis", 0), b.rankOf(x)))));
+}
+
+void gatherNd(NodeImporter &n, GraphBuilder &b) {
+  n.result(b.emit<GatherNdOp>({n.input(0), n.input(1)}, b.i64("batch_dims", n.getInt("batch_dims", 0))));
+}
+
+//===----------------------------------------------------------------------===//
+// Others
+//===----------------------------------------------------------------------===//
+
+void tile(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  auto repeats = n.sizes(1);
+  if (!x || !repeats)
+    return;
+  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x)), split, spread, tiled;
+  if (repeats->size() != dims.size()) {
+    n.error() << repeats->size() << " repeats for an input of rank " << dims.size();
+    return;
+  }
+  // [d] repeated r times is [1, d] broadcast to [r, d] and read as [r * d].
+  for (auto [dim, repeat] : llvm::zip(dims, *repeats)) {
+    if (lowerBound(repeat).value_or(-1) < 0) {
+      n.error() << "a repeat is " << b.text(repeat);
+      return;
+    }
+    if (constantOf(repeat) != 1) {
+      split.push_back(b.size(1));
+      spread.push_back(repeat);
+    }
+    split.push_back(dim);
+    spread.push_back(dim);
+    tiled.push_back(normalize(dim * repeat));
+  }
+  n.result(b.reshape(b.broadcast(b.reshape(x, split), spread), tiled));
+}
+
+void pad(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0), value;
+  if (!x)
+    return;
+  int64_t rank = b.rankOf(x);
+  SmallVector<AffineExpr> amounts;
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (n.opset() < 11) {
+    for (int64_t amount : n.getInts("pads"))
+      amounts.push_back(b.size(amount));
+    value = b.scalar(b.elementOf(x), n.getFloat("value", 0));
+  } else {
+    auto given = n.sizes(1);
+    if (!given)
+      return;
+    amounts = *given;
+    if ((value = n.optionalInput(2)))
+      value = b.reshape(value, {});
+    if (n.hasInput(3)) {
+      auto list = n.constantInts(3);
+      if (!list)
+        return;
+      axes.clear();
+      for (int64_t axis : *list)
+        axes.push_back(n.axis(axis, rank));
+    }
+  }
+  if (amounts.size() != 2 * axes.size()) {
+    n.error() << amounts.size() << " amounts for " << axes.size() << " axes";
+    return;
+  }
+  StringRef name = n.getString("mode", "constant");
+  std::optional<PadMode> mode = symbolizePadMode(name);
+  if (!mode) {
+    n.error() << "mode '" << name << "' is not constant, reflect, edge or wrap";
+    return;
+  }
+  SmallVector<AffineExpr> lo(rank, b.size(0)), hi(rank, b.size(0));
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    lo[axis] = amounts[i];
+    hi[axis] = amounts[i + axes.size()];
+    AffineExpr size = dimOf(b.typeOf(x), axis);
+    b.requireAtMost(b.size(0), size + lo[axis] + hi[axis], "padding");
+    if (*mode == PadMode::reflect)
+      for (AffineExpr amount : {lo[axis], hi[axis]})
+        if (constantOf(amount) != 0)
+          b.requireAtMost(amount + 1, size, "reflected padding and 1");
+  }
+  SmallVector<Value> operands{x};
+  if (value && *mode == PadMode::constant)
+    operands.push_back(value);
+  n.result(b.emit<PadOp>(operands, {b.dims("lo", lo), b.dims("hi", hi),
+                                    b.attr("mode", PadModeAttr::get(b.context(), *mode))}));
+}
+
+/// Channels and space of `x [N, C, H, W]` for the block operators; false after an error.
+bool readBlocks(NodeImporter &n, GraphBuilder &b, Value x, int64_t &block) {
+  block = n.requireInt("blocksize");
+  if (!x || b.failed())
+    return false;
+  if (b.rankOf(x) != 4 || block < 1 || block > 4096) {
+    n.error() << "needs an input of rank 4 and a positive block size, got " << b.text(b.typeOf(x)) << " and " << block;
+    return false;
+  }
+  return true;
+}
+
+void depthToSpace(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  int64_t block;
+  if (!readBlocks(n, b, x, block))
+    return;
+  SmallVector<AffineExpr> d = dimsOf(b.typeOf(x));
+  AffineExpr depth = divideExactly(d[1], b.size(block * block)), k = b.size(block);
+  if (!depth) {
+    n.error() << "channels " << b.text(d[1]) << " do not divide into blocks of " << block << " x " << block;
+    return;
+  }
+  StringRef mode = n.getString("mode", "DCR");
+  Value blocks, ordered;
+  if (mode == "DCR") {
+    blocks = b.reshape(x, {d[0], k, k, depth, d[2], d[3]});
+    ordered = b.transpose(blocks, {0, 3, 4, 1, 5, 2});
+  } else {
+    blocks = b.reshape(x, {d[0], depth, k, k, d[2], d[3]});
+    ordered = b.transpose(blocks, {0, 1, 4, 2, 5, 3});
+  }
+  n.result(b.reshape(ordered, {d[0], depth, d[2] * block, d[3] * block}));
+}
+
+void spaceToDepth(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  int64_t block;
+  if (!readBlocks(n, b, x, block))
+    return;
+  SmallVector<AffineExpr> d = dimsOf(b.typeOf(x));
+  AffineExpr h = divideExactly(d[2], b.size(block)), w = divideExactly(d[3], b.size(block)), k = b.size(block);
+  if (!h || !w)
+    return n.unsupported("nx cannot show that " + b.text(b.typeOf(x)) + " divides into blocks of " + Twine(block));
+  Value blocks = b.reshape(x, {d[0], d[1], h, k, w, k});
+  n.result(b.reshape(b.transpose(blocks, {0, 3, 5, 1, 2, 4}), {d[0], d[1] * (block * block), h, w}));
+}
+
+void trilu(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  if (!x)
+    return;
+  int64_t rank = b.rankOf(x);
+  if (rank < 2) {
+    n.error() << "needs an input of rank 2 or more, got " << b.text(b.typeOf(x));
+    return;
+  }
+  AffineExpr diagonal = b.size(0);
+  if (n.hasInput(1)) {
+    auto k = n.sizes(1);
+    if (!k || k->size() != 1)
+      return;
+    diagonal = k->front();
+  }
+  Type i64 = b.builder.getI64Type();
+  Value row = b.emitAs<IotaOp>(tensorOf({dimOf(b.typeOf(x), rank - 2), b.size(1)}, i64), {},
+                               {b.i64("axis", 0), b.dims("start", diagonal), b.dims("step", b.size(1))});
+  Value column = b.iota({b.size(1), dimOf(b.typeOf(x), rank - 1)}, 1, i64);
+  bool upper = n.getInt("upper", 1);
+  Value keep = b.compare(upper ? ComparePredicate::ge : ComparePredicate::le, column, row);
+  n.result(b.emit<SelectOp>({keep, x, b.scalar(b.elementOf(x), 0)}));
+}
+
+void oneHot(NodeImporter &n, GraphBuilder &b) {
+  Value indices = n.input(0), values = n.input(2);
+  auto depth = n.sizes(1);
+  if (!indices || !values || !depth)
+    return;
+  if (depth->size() != 1 || b.rankOf(values) != 1 || constantOf(dimOf(b.typeOf(values), 0)) != 2) {
+    n.error() << "needs one depth and two values";
+    return;
+  }
+  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(indices));
+  int64_t axis = n.axis(n.getInt("axis", -1), dims.size() + 1);
+  if (b.failed())
+    return;
+  Type i64 = b.builder.getI64Type();
+  dims.insert(dims.begin() + axis, b.size(1));
+  Value index = b.reshape(b.cast(indices, i64), dims);
+  // Negative indices count from the end; others out of range give a row of "off".
+  Value wrapped = b.emit<AddOp>({index, b.sizeScalar(depth->front())});
+  index = b.emit<SelectOp>({b.compare(ComparePredicate::lt, index, b.scalar(i64, 0)), wrapped, index});
+  SmallVector<AffineExpr> line(dims.size(), b.size(1));
+  line[axis] = depth->front();
+  Value hot = b.compare(ComparePredicate::eq, index, b.iota(line, axis, i64));
+  auto pick = [&](int64_t i) {
+    return b.reshape(emitSlice(b, values, {{0, {b.size(i), b.size(1)}}}), {});
+  };
+  n.result(b.emit<SelectOp>({hot, pick(1), pick(0)}));
+}
+
+/// Nearest-neighbour enlargement by whole factors repeats elements; the rest of Resize is refused.
+void resize(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  if (!x)
+    return;
+  if (n.getString("mode", "nearest") != "nearest")
+    return n.unsupported("only mode nearest");
+  if (n.hasAttr("axes"))
+    return n.unsupported("attribute axes");
+  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x));
+  // Upsample (opset 7 and 9) and Resize-10 have the scales at 1; later ones have a region before
+  // them and sizes behind.
+  size_t scalesAt = n.opset() >= 11 ? 2 : 1;
+  SmallVector<double> scales;
+  if (n.opset() < 9) {
+    const onnx::Attribute *given = n.getAttr("scales", onnx::Attribute::Kind::Floats);
+    if (!given)
+      return n.unsupported("scales are missing");
+    scales.assign(given->floats.begin(), given->floats.end());
+  } else if (n.hasInput(scalesAt) && b.typeOf(n.input(scalesAt)).getRank() == 1 &&
+             constantOf(dimOf(b.typeOf(n.input(scalesAt)), 0)) != 0) {
+    DenseElementsAttr known = knownConstant(n.input(scalesAt));
+    if (!known || !known.getElementType().isF32())
+      return n.unsupported("the scales must be constant");
+    for (float scale : known.getValues<float>())
+      scales.push_back(scale);
+  } else if (n.opset() >= 11 && n.hasInput(3)) {
+    auto sizes = n.sizes(3);
+    if (!sizes)
+      return;
+    if (sizes->size() == dims.size())
+      for (auto [size, dim] : llvm::zip(*sizes, dims)) {
+        AffineExpr factor = constantOf(dim) == 0 ? AffineExpr() : divideExactly(size, dim);
+        std::optional<int64_t> constant = factor ? constantOf(factor) : std::nullopt;
+        if (!constant)
+          return n.unsupported("only whole factors of enlargement");
+        scales.push_back(double(*constant));
+      }
+  }
+  if (scales.size() != dims.size()) {
+    n.error() << scales.size() << " scales or sizes for an input of rank " << dims.size();
+    return;
+  }
+  // With these, output i reads input floor(i / factor).
+  StringRef transform = n.getString("coordinate_transformation_mode", "half_pixel");
+  StringRef nearest = n.getString("nearest_mode", "round_prefer_floor");
+  bool repeats = n.opset() < 11 || (transform == "asymmetric" && nearest == "floor") ||
+                 ((transform == "half_pixel" || transform == "pytorch_half_pixel" || transform == "half_pixel_symmetric") &&
+                  nearest.starts_with("round"));
+  if (!repeats)
+    return n.unsupported("coordinates '" + transform + "' with rounding '" + nearest + "'");
+  SmallVector<AffineExpr> split, spread, result;
+  for (auto [dim, scale] : llvm::zip(dims, scales)) {
+    auto factor = int64_t(scale);
+    if (scale < 1 || scale > 4096 || double(factor) != scale)
+      return n.unsupported("only whole factors of enlargement");
+    split.push_back(dim);
+    spread.push_back(dim);
+    if (factor != 1) {
+      split.push_back(b.size(1));
+      spread.push_back(b.size(factor));
+    }
+    result.push_back(normalize(dim * factor));
+  }
+  n.result(b.reshape(b.broadcast(b.reshape(x, split), spread), result));
+}
+
+const OperatorRow kOperators[] = {
+    {"Concat", 4, kLatest, concat},
+    {"DepthToSpace", 1, kLatest, depthToSpace},
+    {"Gather", 1, kLatest, gather},
+    {"GatherElements", 11, kLatest, gatherElements},
+    {"GatherND", 11, kLatest, gatherNd},
+    {"OneHot", 9, kLatest, oneHot},
+    {"Pad", 2, kLatest, pad},
+    {"Resize", 10, kLatest, resize},
+    {"Slice", 1, kLatest, slice},
+    {"SpaceToDepth", 1, kLatest, spaceToDepth},
+    {"Split", 2, kLatest, split},
+    {"Tile", 6, kLatest, tile},
+    {"Transpose", 1, kLatest, transpose},
+    {"Trilu", 14, kLatest, trilu},
+    {"Upsample", 7, 9, resize},
+};
+
+} // namespace
+
+ArrayRef<OperatorRow> nx::onnx::tensorOperators() { return kOperators; }

@@ -1,0 +1,60 @@
+//===- nx-import.cpp - Prints what the importer makes of a model ----------===//
+//
+// For tests and for looking at the importer alone; nxcc is the compiler. Exit status: 0 done, 1 the
+// model is refused, 2 wrong usage.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/onnx/OnnxImporter.h"
+#include "dialects/nx/transforms/Passes.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace cl = llvm::cl;
+
+int main(int argc, char **argv) {
+  static cl::opt<std::string> path(cl::Positional, cl::desc("MODEL.onnx"));
+  static cl::list<std::string> shapes("shape", cl::desc("Fix the sizes of an input"), cl::value_desc("NAME=DIMS"));
+  static cl::opt<bool> check("check", cl::desc("Report what cannot be compiled"));
+  static cl::opt<bool> list("list-operators", cl::desc("Print the operators and opsets that nx imports"));
+  static cl::opt<bool> quiet("quiet", cl::desc("Print no IR"));
+  static cl::opt<bool> locations("locations", cl::desc("Print locations too"));
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  cl::ParseCommandLineOptions(argc, argv, "ONNX to nx\n");
+
+  if (list) {
+    for (const nx::SupportedOperator &op : nx::supportedOnnxOperators())
+      llvm::outs() << op.name << " " << std::max(op.minOpset, nx::kMinOnnxOpset) << " " << op.maxOpset << "\n";
+    return 0;
+  }
+  if (path.empty()) {
+    llvm::errs() << "nx-import: no model is given\n";
+    return 2;
+  }
+  nx::ImportOptions options;
+  for (const std::string &shape : shapes)
+    if (llvm::Error error = options.addShape(shape)) {
+      llvm::errs() << "nx-import: " << toString(std::move(error)) << "\n";
+      return 2;
+    }
+  mlir::MLIRContext context;
+  nx::ParamCatalog params;
+  auto module = nx::importOnnx(path, context, params, options);
+  if (failed(module))
+    return 1;
+  if (check) {
+    mlir::PassManager passes(&context);
+    passes.addPass(nx::createNxCheckSupported());
+    if (failed(passes.run(**module)))
+      return 1;
+  }
+  mlir::OpPrintingFlags flags;
+  if (locations)
+    flags.enableDebugInfo(/*enable=*/true);
+  if (!quiet)
+    (*module)->print(llvm::outs(), flags);
+  return 0;
+}
