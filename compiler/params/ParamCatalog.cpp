@@ -76,7 +76,8 @@ constexpr int64_t kChunkElements = 1 << 19;
 
 /// A loop over source and gathered elements at once.
 struct CopyLoop {
-  int64_t size, from, to; ///< strides in elements
+  Loop from;
+  int64_t to; ///< stride in elements
 };
 
 /// Copies a nest of loops between elements of `Size` bytes.
@@ -86,18 +87,17 @@ template <unsigned Size> struct Copier {
   static void run(ArrayRef<CopyLoop> loops, const char *from, char *to) {
     if (loops.empty())
       return one(from, to);
-    CopyLoop loop = loops.front();
+    const CopyLoop &loop = loops.front();
     if (loops.size() == 1) {
-      if (loop.from == 1 && loop.to == 1) {
-        std::memcpy(to, from, loop.size * Size);
-        return;
-      }
-      for (int64_t i = 0; i < loop.size; ++i)
-        one(from + i * loop.from * Size, to + i * loop.to * Size);
+      if (loop.from.isContiguous() && loop.to == 1)
+        std::memcpy(to, from, loop.from.size * Size);
+      else
+        for (int64_t i = 0; i < loop.from.size; ++i)
+          one(from + loop.from.offset(i) * Size, to + i * loop.to * Size);
       return;
     }
-    for (int64_t i = 0; i < loop.size; ++i)
-      run(loops.drop_front(), from + i * loop.from * Size, to + i * loop.to * Size);
+    for (int64_t i = 0; i < loop.from.size; ++i)
+      run(loops.drop_front(), from + loop.from.offset(i) * Size, to + i * loop.to * Size);
   }
 };
 
@@ -116,18 +116,18 @@ SmallVector<CopyLoop> tiledForCopy(ArrayRef<Loop> loops) {
   SmallVector<CopyLoop> nest(loops.size());
   int64_t to = 1;
   for (size_t i = loops.size(); i-- > 0; to *= loops[i].size)
-    nest[i] = {loops[i].size, loops[i].stride, to};
-  if (nest.size() < 2 || nest.back().from == 1)
+    nest[i] = {loops[i], to};
+  if (nest.size() < 2 || nest.back().from.isContiguous())
     return nest;
-  auto *fastest = llvm::find_if(nest, [](const CopyLoop &loop) { return loop.from == 1; });
+  auto *fastest = llvm::find_if(nest, [](const CopyLoop &loop) { return loop.from.isContiguous(); });
   if (fastest == nest.end())
     return nest;
   constexpr int64_t tile = 16;
   CopyLoop inner = *fastest;
   nest.erase(fastest);
-  if (inner.size % tile == 0 && inner.size > tile) {
-    nest.insert(std::prev(nest.end()), {inner.size / tile, tile, inner.to * tile});
-    inner.size = tile;
+  if (inner.from.size % tile == 0 && inner.from.size > tile) {
+    nest.insert(std::prev(nest.end()), {{inner.from.size / tile, tile}, inner.to * tile});
+    inner.from.size = tile;
   }
   nest.push_back(inner);
   return nest;
@@ -164,7 +164,7 @@ Error streamPlain(const ParamView &view, const char *source, unsigned size, Outp
     return Error::success();
   if (loops.empty())
     return output.write({source, size});
-  if (loops.size() == 1 && loops[0].stride == 1) {
+  if (loops.size() == 1 && loops[0].isContiguous()) {
     for (int64_t i = 0; i < loops[0].size; i += kChunkElements) {
       int64_t count = std::min(kChunkElements, loops[0].size - i);
       if (Error error = output.write({source + i * size, size_t(count * size)}))
@@ -184,11 +184,17 @@ Error streamPlain(const ParamView &view, const char *source, unsigned size, Outp
   while (true) {
     int64_t base = 0;
     for (size_t i = 0; i < cut; ++i)
-      base += index[i] * loops[i].stride;
+      base += loops[i].offset(index[i]);
     for (int64_t at = 0; at < loops[cut].size; at += step) {
       SmallVector<Loop> part(loops.begin() + cut, loops.end());
+      int64_t from = base;
       part.front().size = std::min(step, loops[cut].size - at);
-      copyLoops(size, tiledForCopy(part), source + (base + at * loops[cut].stride) * size, chunk.data());
+      if (part.front().table)
+        part.front().table = std::make_shared<std::vector<int64_t>>(part.front().table->begin() + at,
+                                                                    part.front().table->end());
+      else
+        from += at * loops[cut].stride;
+      copyLoops(size, tiledForCopy(part), source + from * size, chunk.data());
       if (Error error = output.write({chunk.data(), size_t(part.front().size * inner * size)}))
         return error;
     }
@@ -219,7 +225,7 @@ Error streamPanels(const ParamView &view, const char *source, unsigned size, Out
     const char *matrix = source + view.offset() * size;
     int64_t index = batch;
     for (const Loop &loop : llvm::reverse(batchLoops)) {
-      matrix += index % loop.size * loop.stride * size;
+      matrix += loop.offset(index % loop.size) * size;
       index /= loop.size;
     }
     for (int64_t first = 0; first < panels; first += step) {
@@ -289,7 +295,7 @@ Error ParamCatalog::materialize(StringRef name, ArrayAttr recipe, int64_t rank, 
       if (auto reshape = dyn_cast<ReshapeStepAttr>(step))
         return view.reshape(reshape.getShape());
       if (auto shard = dyn_cast<ShardStepAttr>(step))
-        return view.shard(shard.getDim(), shard.getParts(), shard.getBlocks(), rank);
+        return view.shard(shard.getDim(), shard.getParts(), shard.getBlocks(), rank), true;
       if (auto castStep = dyn_cast<CastStepAttr>(step))
         types.push_back(castStep.getElementType());
       packed |= isa<PackStepAttr>(step);

@@ -42,7 +42,7 @@ bool ParamView::splitInner(Nest &outer, Nest &inner, int64_t count) {
       count /= last.size;
       inner.insert(inner.begin(), last);
       outer.pop_back();
-    } else if (last.size % count == 0) {
+    } else if (last.size % count == 0 && !last.table) {
       inner.insert(inner.begin(), {count, last.stride});
       last = {last.size / count, last.stride * count};
       count = 1;
@@ -70,22 +70,32 @@ bool ParamView::reshape(ArrayRef<int64_t> shape) {
   return true;
 }
 
-bool ParamView::shard(int64_t dim, int64_t parts, int64_t blocks, int64_t rank) {
-  int64_t part = size(dim) / (parts * blocks);
-  if (part == 0)
-    return true;
-  // [blocks][parts][part]: fix the loop in the middle.
+void ParamView::shard(int64_t dim, int64_t parts, ArrayRef<int64_t> blocks, int64_t rank) {
+  int64_t whole = size(dim);
+  if (blocks.empty())
+    blocks = whole;
+  int64_t part = blocks.front() / parts;
+  // Equal blocks are [blocks][parts][part]: fix the loop in the middle.
   Nest rest = dims[dim], kept, cut;
-  if (!splitInner(rest, kept, part) || !splitInner(rest, cut, parts))
-    return false;
-  int64_t index = rank;
-  for (const Loop &loop : reverse(cut)) {
-    start += index % loop.size * loop.stride;
-    index /= loop.size;
+  if (all_equal(blocks) && part > 0 && splitInner(rest, kept, part) && splitInner(rest, cut, parts)) {
+    int64_t index = rank;
+    for (const Loop &loop : reverse(cut)) {
+      start += loop.offset(index % loop.size);
+      index /= loop.size;
+    }
+    rest.append(kept);
+    dims[dim] = std::move(rest);
+    return;
   }
-  rest.append(kept);
-  dims[dim] = std::move(rest);
-  return true;
+  std::vector<int64_t> all = offsets(dim), table;
+  int64_t begin = 0;
+  for (int64_t block : blocks) {
+    auto first = all.begin() + begin + block / parts * rank;
+    table.insert(table.end(), first, first + block / parts);
+    begin += block;
+  }
+  auto count = int64_t(table.size());
+  dims[dim] = {Loop{count, 0, std::make_shared<const std::vector<int64_t>>(std::move(table))}};
 }
 
 SmallVector<Loop> ParamView::loops(size_t first, size_t last) const {
@@ -94,7 +104,8 @@ SmallVector<Loop> ParamView::loops(size_t first, size_t last) const {
     for (const Loop &loop : dims[i]) {
       if (loop.size == 1)
         continue;
-      if (!merged.empty() && merged.back().stride == loop.size * loop.stride)
+      if (!merged.empty() && !merged.back().table && !loop.table &&
+          merged.back().stride == loop.size * loop.stride)
         merged.back() = {merged.back().size * loop.size, loop.stride};
       else
         merged.push_back(loop);
@@ -109,7 +120,7 @@ std::vector<int64_t> ParamView::offsets(size_t dim) const {
     finer.reserve(table.size() * loop.size);
     for (int64_t base : table)
       for (int64_t i = 0; i < loop.size; ++i)
-        finer.push_back(base + i * loop.stride);
+        finer.push_back(base + loop.offset(i));
     table = std::move(finer);
   }
   return table;

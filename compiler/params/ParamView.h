@@ -9,14 +9,19 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include <memory>
 #include <vector>
 
 namespace nx {
 
-/// `size` elements that lie `stride` elements apart.
+/// `size` elements that lie `stride` elements apart or, if there is a table, at its offsets.
 struct Loop {
   int64_t size;
   int64_t stride;
+  std::shared_ptr<const std::vector<int64_t>> table = nullptr;
+
+  int64_t offset(int64_t i) const { return table ? (*table)[i] : i * stride; }
+  bool isContiguous() const { return stride == 1 && !table; }
 };
 
 /// A tensor whose dimensions are each a nest of loops over a row-major source. A dimension has more
@@ -26,11 +31,12 @@ public:
   explicit ParamView(llvm::ArrayRef<int64_t> shape);
 
   void transpose(llvm::ArrayRef<int64_t> perm);
-  /// These two return false, and leave the view as it is, when an edge falls inside a loop that its
-  /// size does not divide.
+  /// False, and the view is unchanged, when a new dimension's edge falls inside a loop that its size
+  /// does not divide.
   [[nodiscard]] bool reshape(llvm::ArrayRef<int64_t> shape);
-  /// Keeps part `rank` of `parts` of each of `blocks` blocks of dimension `dim`.
-  [[nodiscard]] bool shard(int64_t dim, int64_t parts, int64_t blocks, int64_t rank);
+  /// Cuts dimension `dim` into blocks (one when the list is empty) and keeps part `rank` of `parts`
+  /// of each.
+  void shard(int64_t dim, int64_t parts, llvm::ArrayRef<int64_t> blocks, int64_t rank);
 
   size_t rank() const { return dims.size(); }
   int64_t size(size_t dim) const;

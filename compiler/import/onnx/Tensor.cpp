@@ -32,8 +32,9 @@ struct SliceRange {
   int64_t step = 1;
 };
 
-/// Numbers beyond this mean "to the end"; exporters write the greatest integer of either width.
-constexpr int64_t kEndless = std::numeric_limits<int32_t>::max();
+/// Bounds from here on mean "to the end": exporters write the greatest integer of either width, or a
+/// thousand millions.
+constexpr int64_t kEndless = 1'000'000'000;
 
 /// A bound of a slice with a positive step, clamped to [0, size]. Where a symbol leaves open whether
 /// a bound is inside, it is taken to be, and the execution checks it.

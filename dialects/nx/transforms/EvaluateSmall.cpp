@@ -271,7 +271,8 @@ Value evaluateElementwise(OpBuilder &builder, ElementwiseOpInterface op) {
     return {};
   int64_t count = type.getNumElements();
   Block block;
-  OpBuilder scalars = OpBuilder::atBlockBegin(&block);
+  OpBuilder scalars(op->getContext()); // the block is in no region
+  scalars.setInsertionPointToStart(&block);
   SmallVector<Value> args;
   for (Value operand : op->getOperands()) {
     DenseElementsAttr constant = knownConstant(operand);
