@@ -7,6 +7,7 @@
 #include "compiler/partition/Passes.h"
 #include "compiler/target/KernelCompiler.h"
 #include "dialects/nx/Nx.h"
+#include "dialects/nx/transforms/Passes.h"
 #include "dialects/nxe/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,6 +27,7 @@ void nx::registerDialects(DialectRegistry &registry) {
 void nx::registerAll(DialectRegistry &registry) {
   registerDialects(registry);
   registerTransformsPasses();
+  registerNxTransformsPasses();
   registerNxLoweringPasses();
   registerPartitionPasses();
   nxe::registerNxePasses();
