@@ -1,5 +1,6 @@
-// Writes a code image with the kernels that bench_kernels.py measures, and prints what each cost to
-// compile: nx-kernel-bench IMAGE [TARGET]. Kernel i is line i of the output.
+// Writes a code image with the kernels that bench_kernels.py measures and image_check.c checks, and
+// prints what each cost to compile: nx-kernel-bench IMAGE [TARGET]. The kernels' names go to
+// IMAGE.kernels, one a line.
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/BatchMatmul.h"
 #include "compiler/codegen/cpu/Contract.h"
@@ -167,6 +168,8 @@ int main(int argc, char **argv) {
   bench.attention(12, 64, false, true);
   bench.batchMatmul(12, 64, true);
   bench.batchMatmul(12, 64, false);
+  bench.contract(0, 77, 50);
+  bench.attention(3, 20, true, true);
 
   std::vector<KernelCompileStats> stats;
   KernelCompileOptions options;
@@ -176,6 +179,9 @@ int main(int argc, char **argv) {
   if (failed(image))
     return 1;
   std::ofstream(argv[1], std::ios::binary).write(image->data(), image->size());
+  std::ofstream names(std::string(argv[1]) + ".kernels");
+  for (const std::string &name : bench.kernels)
+    names << name << "\n";
   for (const KernelCompileStats &kernel : stats)
     llvm::outs() << llvm::formatv(
         "{0,-28} mlir {1,6:F0} ms  llvm {2,6:F0} ms  object {3,7} bytes\n", kernel.name,

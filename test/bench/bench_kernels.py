@@ -15,13 +15,6 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 import numpy as np
 
-KERNELS = ["peak"]
-KERNELS += [f"contract_{m}_{n}_{k}" for m in ("m", 128) for n, k in ((768, 768), (3072, 768), (768, 3072))]
-KERNELS += ["contract_1_768_3072", "contract_m_1024_1024", "contract_m_4096_4096"]
-KERNELS += ["attention_12_64", "attention_merged_12_64", "attention_causal_12_64"]
-KERNELS += ["matmul_qk_12_64", "matmul_pv_12_64"]
-
-
 class Kernel(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p) for name in ("run", "tiles", "scratch_bytes", "grain")]
 
@@ -147,7 +140,7 @@ def attention(image, index, s, t, reps):
     import torch
     from onnx import helper, numpy_helper
     merged, causal = "merged" in KERNELS[index], "causal" in KERNELS[index]
-    heads, depth = 12, 64
+    heads, depth = map(int, KERNELS[index].split("_")[-2:])
     shape = (lambda n: (n, heads, depth)) if merged else (lambda n: (heads, n, depth))
     q, k, v, out = random(*shape(s)), random(*shape(t)), random(*shape(t)), aligned(*shape(s))
     nx = image.prepare(index, [q, k, v, out], [s, t])
@@ -175,7 +168,7 @@ def attention(image, index, s, t, reps):
 def batch_matmul(image, index, s, t, reps):
     import torch
     from onnx import helper
-    heads, depth = 12, 64
+    heads, depth = map(int, KERNELS[index].split("_")[-2:])
     transposed = "qk" in KERNELS[index]
     a, b = random(heads, s, depth if transposed else t), random(heads, t, depth)
     c = aligned(heads, s, t if transposed else depth)
@@ -204,6 +197,8 @@ def main():
     import torch
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
+    global KERNELS
+    KERNELS = open(args.image + ".kernels").read().split()
     image = Image(args.image)
     for index, name in enumerate(KERNELS):
         if args.match not in name:

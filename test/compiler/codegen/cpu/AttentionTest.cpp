@@ -221,6 +221,19 @@ TEST_F(AttentionTest, NothingToDo) {
   check(*image, 0, {2, 2, 16, 16}, {1, 4, 0}); // no keys
 }
 
+TEST_F(AttentionTest, EveryRegisterTile) {
+  Form form{4, 2, 20, 40, Mask::Added, true, true, true, 64, 2};
+  for (const TargetDescription &target : nativeWithEveryTile()) {
+    module = ModuleOp::create(loc());
+    kernels.clear();
+    emit(form, target);
+    auto image = load(target);
+    ASSERT_TRUE(image);
+    for (const Sizes &sizes : kSizes)
+      check(*image, 0, form, sizes);
+  }
+}
+
 TEST_F(AttentionTest, CompilesForEveryTarget) {
   for (const TargetDescription &target : knownTargets()) {
     module = ModuleOp::create(loc());

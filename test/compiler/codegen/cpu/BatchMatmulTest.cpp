@@ -173,6 +173,21 @@ TEST_F(BatchMatmulTest, StridedEverywhere) {
     }
 }
 
+TEST_F(BatchMatmulTest, EveryRegisterTile) {
+  for (const TargetDescription &target : nativeWithEveryTile()) {
+    module = ModuleOp::create(loc());
+    kernels.clear();
+    emit(kForms[0], target);
+    emit(kForms[1], target);
+    auto image = load(target);
+    ASSERT_TRUE(image);
+    for (unsigned i : {0, 1})
+      for (int64_t m : {1, 3, 14, 31})
+        for (int64_t n : {5, 17, 40, 64})
+          check(*image, i, kForms[i], 2, m, n, 21);
+  }
+}
+
 TEST_F(BatchMatmulTest, CompilesForEveryTarget) {
   for (const TargetDescription &target : knownTargets()) {
     module = ModuleOp::create(loc());

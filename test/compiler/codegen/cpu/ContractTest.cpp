@@ -192,6 +192,22 @@ TEST_F(ContractTest, StridesAndStorageTypes) {
     }
 }
 
+TEST_F(ContractTest, EveryRegisterTile) {
+  Shape ragged{77, 40}, blocks{96, 800};
+  for (const TargetDescription &target : nativeWithEveryTile()) {
+    module = ModuleOp::create(loc());
+    kernels.clear();
+    emit(ragged, symbol(0), target);
+    emit(blocks, symbol(0), target);
+    auto image = load(target);
+    ASSERT_TRUE(image);
+    for (int64_t m : {1, 2, 3, 4, 5, 8, 13, 14, 15, 30, 100}) {
+      check(*image, 0, ragged, m);
+      check(*image, 1, blocks, m);
+    }
+  }
+}
+
 TEST_F(ContractTest, CompilesForEveryTarget) {
   for (const TargetDescription &target : knownTargets()) {
     module = ModuleOp::create(loc());

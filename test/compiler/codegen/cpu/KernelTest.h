@@ -117,6 +117,21 @@ inline const TargetDescription *nativeTarget() {
   return nullptr;
 }
 
+// The register tiles of every target on this machine's instructions: what another target computes,
+// if not how fast.
+inline std::vector<TargetDescription> nativeWithEveryTile() {
+  std::vector<TargetDescription> result;
+  if (const TargetDescription *native = nativeTarget())
+    for (const TargetDescription &target : knownTargets()) {
+      result.push_back(*native);
+      result.back().vectorLanes = target.vectorLanes;
+      result.back().vectorRegisters = target.vectorRegisters;
+      result.back().mr = target.mr;
+      result.back().nr = target.nr;
+    }
+  return result;
+}
+
 } // namespace nx::test
 
 #endif // NX_TEST_COMPILER_CODEGEN_CPU_KERNELTEST_H
