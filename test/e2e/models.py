@@ -1,33 +1,30 @@
 """The models of the end-to-end tests and benchmarks: exported once, cached, with inputs to run them on.
 
-usage: models.py FOLDER [NAME...]      exports into FOLDER (default: all models, small and full)
+usage: models.py [NAME...]      exports into the cache (default: all models)
 
-Architectures are the published ones with random weights, exported by torch.onnx's dynamo exporter with
-dynamic batch and length; "NAME-small" is the same graph in a size for quick tests. magika and rxnmap are
-trained models that scripts/fetch-models.py fetches.
+exports.py says what the exported models are; magika and rxnmap are trained models that
+scripts/fetch-models.py fetches. The cache is $NX_CACHE, by default .cache in the source tree.
 """
 import hashlib
 import os
 import pathlib
+import subprocess
 import sys
-import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Callable
 
 import numpy as np
+
+import exports
 
 
 @dataclass
 class Model:
     name: str
-    feeds: Callable  # (rng, sizes) -> {input: array}
-    sizes: list      # of runs; each {symbol: value}
-    shapes: Callable = None  # sizes -> {input: dims}; for a compile with static shapes
-    module: Callable = None  # () -> (torch module, example inputs, dynamic_shapes); None: fetched
-    input_names: list = field(default_factory=list)
-    output_names: list = field(default_factory=list)
-    external_data: bool = False
-    degrees: tuple = (1, 2, 4)  # tensor-parallel degrees that its heads allow
+    feeds: Callable   # (rng, sizes) -> {input: array}
+    sizes: list       # of runs; each {symbol: value}
+    shapes: Callable  # sizes -> {input: dims}; for a compile with static shapes
+    degrees: tuple = (1, 2, 4)  # tensor-parallel degrees that its sizes allow
     # |nx - reference| <= atol * max|reference| + rtol * |reference|
     rtol: float = 1e-4
     atol: float = 1e-5
@@ -38,17 +35,6 @@ MODELS = {}
 
 def add(model):
     MODELS[model.name] = model
-
-
-def seed():
-    import torch
-    torch.manual_seed(0)
-
-
-# The weights of transformers are drawn with a deviation of 1/sqrt(hidden), as trained ones have: with the
-# configurations' own 0.02 attention would be all but uniform.
-
-# ---- Transformers ---------------------------------------------------------------------------------
 
 
 def token_feeds(vocabulary, with_mask=True):
@@ -67,54 +53,6 @@ def token_shapes(names):
     return lambda sizes: {name: (sizes["batch"], sizes["seq"]) for name in names}
 
 
-def token_example(names):
-    import torch
-    dims = {0: torch.export.Dim("batch", min=1, max=256), 1: torch.export.Dim("seq", min=2, max=512)}
-    return tuple(torch.ones(2, 8, dtype=torch.int64) for _ in names), tuple(dict(dims) for _ in names)
-
-
-def bert(hidden, layers, heads, vocabulary):
-    def build():
-        import torch
-        from transformers import BertConfig, BertModel
-
-        class Wrapper(torch.nn.Module):
-            def __init__(self, model):
-                super().__init__()
-                self.model = model
-
-            def forward(self, input_ids, attention_mask):
-                result = self.model(input_ids=input_ids, attention_mask=attention_mask)
-                return result.last_hidden_state, result.pooler_output
-
-        seed()
-        config = BertConfig(hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
-                            intermediate_size=4 * hidden, vocab_size=vocabulary,
-                            initializer_range=hidden ** -0.5)
-        return Wrapper(BertModel(config)), *token_example(("input_ids", "attention_mask"))
-    return build
-
-
-def gpt2(hidden, layers, heads, vocabulary):
-    def build():
-        import torch
-        from transformers import GPT2Config, GPT2LMHeadModel
-
-        class Wrapper(torch.nn.Module):
-            def __init__(self, model):
-                super().__init__()
-                self.model = model
-
-            def forward(self, input_ids):
-                return self.model(input_ids=input_ids, use_cache=False).logits
-
-        seed()
-        config = GPT2Config(n_embd=hidden, n_layer=layers, n_head=heads, vocab_size=vocabulary,
-                            use_cache=False, initializer_range=hidden ** -0.5)
-        return Wrapper(GPT2LMHeadModel(config)), *token_example(("input_ids",))
-    return build
-
-
 def image_feeds(size):
     return lambda rng, sizes: {
         "pixels": rng.standard_normal((sizes["batch"], 3, size, size)).astype(np.float32)}
@@ -124,148 +62,27 @@ def image_shapes(size):
     return lambda sizes: {"pixels": (sizes["batch"], 3, size, size)}
 
 
-def image_example(size):
-    import torch
-    return (torch.zeros(2, 3, size, size),), ({0: torch.export.Dim("batch", min=1, max=256)},)
-
-
-def vit(hidden, layers, heads, size, patch):
-    def build():
-        import torch
-        from transformers import ViTConfig, ViTForImageClassification
-
-        class Wrapper(torch.nn.Module):
-            def __init__(self, model):
-                super().__init__()
-                self.model = model
-
-            def forward(self, pixels):
-                return self.model(pixel_values=pixels).logits
-
-        seed()
-        config = ViTConfig(hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
-                           intermediate_size=4 * hidden, image_size=size, patch_size=patch,
-                           num_labels=1000 if hidden > 256 else 10,
-                           initializer_range=hidden ** -0.5)
-        return Wrapper(ViTForImageClassification(config)), *image_example(size)
-    return build
-
-
-# ---- Convolutional networks, written out -----------------------------------------------------------
-
-
-def randomize(module):
-    """Weights that keep the signal's size through all layers, and statistics as training leaves them:
-    torch's own initial values make outputs that hardly depend on the input, which would hide mistakes."""
-    import torch
-    for m in module.modules():
-        if isinstance(m, torch.nn.Conv2d):
-            torch.nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
-        if isinstance(m, torch.nn.BatchNorm2d):
-            torch.nn.init.normal_(m.running_mean, 0, 0.1)
-            torch.nn.init.uniform_(m.running_var, 0.5, 1.5)
-            torch.nn.init.uniform_(m.weight, 0.8, 1.2)
-            torch.nn.init.normal_(m.bias, 0, 0.1)
-        if isinstance(m, torch.nn.Linear):
-            torch.nn.init.normal_(m.weight, 0, m.in_features ** -0.5)
-    return module
-
-
-def resnet(blocks, width, classes, size):
-    def build():
-        import torch
-        from torch import nn
-
-        def conv(cin, cout, kernel, stride=1):
-            return [nn.Conv2d(cin, cout, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(cout)]
-
-        class Bottleneck(nn.Module):
-            def __init__(self, cin, mid, stride):
-                super().__init__()
-                self.body = nn.Sequential(*conv(cin, mid, 1), nn.ReLU(), *conv(mid, mid, 3, stride), nn.ReLU(),
-                                          *conv(mid, 4 * mid, 1))
-                self.shortcut = (nn.Sequential(*conv(cin, 4 * mid, 1, stride))
-                                 if stride != 1 or cin != 4 * mid else nn.Identity())
-
-            def forward(self, x):
-                return torch.relu(self.body(x) + self.shortcut(x))
-
-        seed()
-        layers, cin = [*conv(3, width, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], width
-        for stage, count in enumerate(blocks):
-            for block in range(count):
-                mid = width << stage
-                layers.append(Bottleneck(cin, mid, 2 if stage and not block else 1))
-                cin = 4 * mid
-        layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(cin, classes)]
-        return randomize(nn.Sequential(*layers)), *image_example(size)
-    return build
-
-
-def mobilenet_v2(table, head, classes, size):
-    def build():
-        from torch import nn
-
-        def conv(cin, cout, kernel, stride=1, groups=1, activate=True):
-            layers = [nn.Conv2d(cin, cout, kernel, stride, kernel // 2, groups=groups, bias=False),
-                      nn.BatchNorm2d(cout)]
-            return layers + [nn.ReLU6()] if activate else layers
-
-        class InvertedResidual(nn.Module):
-            def __init__(self, cin, cout, stride, expand):
-                super().__init__()
-                mid = cin * expand
-                self.residual = stride == 1 and cin == cout
-                self.body = nn.Sequential(*(conv(cin, mid, 1) if expand != 1 else []),
-                                          *conv(mid, mid, 3, stride, mid), *conv(mid, cout, 1, activate=False))
-
-            def forward(self, x):
-                return x + self.body(x) if self.residual else self.body(x)
-
-        seed()
-        cin = table[0][1] * 2
-        layers = conv(3, cin, 3, 2)
-        for expand, cout, count, stride in table:
-            for block in range(count):
-                layers.append(InvertedResidual(cin, cout, stride if block == 0 else 1, expand))
-                cin = cout
-        layers += [*conv(cin, head, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(head, classes)]
-        return randomize(nn.Sequential(*layers)), *image_example(size)
-    return build
-
-
-# ---- The table ---------------------------------------------------------------------------------------
-
 TOKEN_RUNS = [{"batch": 1, "seq": 7}, {"batch": 3, "seq": 32}, {"batch": 2, "seq": 17}, {"batch": 1, "seq": 128}]
 IMAGE_RUNS = [{"batch": 1}, {"batch": 3}]
-BERT_NAMES = dict(input_names=["input_ids", "attention_mask"], output_names=["hidden", "pooled"])
 
-for name, config in {"bert-small": (64, 2, 4, 211), "minilm": (384, 6, 12, 30522),
-                     "bert-base": (768, 12, 12, 30522)}.items():
-    add(Model(name, token_feeds(config[3]), TOKEN_RUNS, token_shapes(("input_ids", "attention_mask")),
-              bert(*config), external_data=name == "bert-base", **BERT_NAMES))
-for name, config in {"gpt2-small": (64, 2, 4, 211), "gpt2": (768, 12, 12, 50257)}.items():
-    add(Model(name, token_feeds(config[3], with_mask=False), TOKEN_RUNS, token_shapes(("input_ids",)),
-              gpt2(*config), ["input_ids"], ["logits"], external_data=name == "gpt2"))
-for name, config in {"vit-small": (64, 2, 4, 32, 8), "vit-base": (768, 12, 12, 224, 16)}.items():
-    add(Model(name, image_feeds(config[3]), IMAGE_RUNS, image_shapes(config[3]), vit(*config), ["pixels"], ["logits"]))
-for name, config in {"resnet-small": ((1, 1, 1, 1), 8, 10, 64), "resnet50": ((3, 4, 6, 3), 64, 1000, 224)}.items():
-    add(Model(name, image_feeds(config[3]), IMAGE_RUNS, image_shapes(config[3]), resnet(*config), ["pixels"], ["logits"]))
-MOBILE = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
-for name, config in {"mobilenet-small": ([(1, 8, 1, 1), (6, 8, 2, 2), (6, 16, 2, 2)], 32, 10, 64),
-                     "mobilenetv2": (MOBILE, 1280, 1000, 224)}.items():
-    add(Model(name, image_feeds(config[3]), IMAGE_RUNS, image_shapes(config[3]), mobilenet_v2(*config),
-              ["pixels"], ["logits"]))
+for name, vocabulary in {"bert-small": 211, "minilm": 30522, "bert-base": 30522}.items():
+    add(Model(name, token_feeds(vocabulary), TOKEN_RUNS, token_shapes(("input_ids", "attention_mask"))))
+for name, vocabulary in {"gpt2-small": 211, "gpt2": 50257}.items():
+    add(Model(name, token_feeds(vocabulary, with_mask=False), TOKEN_RUNS, token_shapes(("input_ids",))))
+for name, size in {"vit-small": 32, "vit-base": 224, "resnet-small": 64, "resnet50": 224, "mobilenet-small": 64,
+                   "mobilenetv2": 224}.items():
+    add(Model(name, image_feeds(size), IMAGE_RUNS, image_shapes(size)))
 
 
 def magika_feeds(rng, sizes):
-    batch = sizes["batch"]
-    return {"bytes": rng.integers(0, 257, (batch, 2048), dtype=np.int32)}
+    return {"bytes": rng.integers(0, 257, (sizes["batch"], 2048), dtype=np.int32)}
 
 
 def rxnmap_feeds(rng, sizes):
     n = sizes["seq_len"]
-    pick = lambda low, high, *shape: rng.integers(low, high, (1, *shape), dtype=np.int64)
+
+    def pick(low, high, *shape):
+        return rng.integers(low, high, (1, *shape), dtype=np.int64)
     return {"atoms": pick(1, 100, n), "neighbors": pick(0, 10, n), "distances": pick(0, 10, n, n),
             "roles": pick(1, 4, n)}
 
@@ -277,40 +94,26 @@ add(Model("rxnmap", rxnmap_feeds, [{"seq_len": n} for n in (3, 32, 57, 128, 256)
                          "distances": (1, sizes["seq_len"], sizes["seq_len"]), "roles": (1, sizes["seq_len"])}))
 
 
-# ---- Cache -------------------------------------------------------------------------------------------
-
-
 def cache_folder():
     return pathlib.Path(os.environ.get("NX_CACHE", pathlib.Path(__file__).parents[2] / ".cache"))
 
 
-def export(name, folder=None):
-    """Path of the model's ONNX file; exported when the cache lacks it or this file has changed."""
-    model = MODELS[name]
-    folder = pathlib.Path(folder or cache_folder() / "exports")
-    if model.module is None:
+def export(name):
+    """Path of the model's ONNX file; exported or fetched when the cache lacks it."""
+    if name not in exports.EXPORTS:
         path = cache_folder() / "models" / name / "model.onnx"
         if not path.exists():
-            import subprocess
             script = pathlib.Path(__file__).parents[2] / "scripts" / "fetch-models.py"
             subprocess.run([sys.executable, script, path.parents[1], name], check=True, stdout=subprocess.DEVNULL)
         return path
-    stamp = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()[:12]
-    target = folder / name
-    path, mark = target / "model.onnx", target / "stamp"
+    stamp = hashlib.sha256(pathlib.Path(exports.__file__).read_bytes()).hexdigest()
+    path = cache_folder() / "exports" / name / "model.onnx"
+    mark = path.with_name("stamp")
     if path.exists() and mark.exists() and mark.read_text() == stamp:
         return path
-    import logging
-    import torch
-    logging.disable(logging.WARNING)  # of the exporter, about packages that it can do without
-    target.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     mark.unlink(missing_ok=True)
-    module, example, dynamic_shapes = model.module()
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(module.eval(), example, str(path), dynamo=True, input_names=model.input_names,
-                          output_names=model.output_names, dynamic_shapes=dynamic_shapes,
-                          external_data=model.external_data, verbose=False)
+    exports.export(name, path)
     mark.write_text(stamp)
     return path
 
@@ -333,7 +136,5 @@ def reference(name, path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    for chosen in sys.argv[2:] or MODELS:
-        print(export(chosen, sys.argv[1]), flush=True)
+    for chosen in sys.argv[1:] or MODELS:
+        print(export(chosen), flush=True)
