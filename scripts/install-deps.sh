@@ -12,7 +12,7 @@
 packages=(
   cmake ninja-build pkg-config g++ clang-22 lld-22
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libzstd-dev
-  flatbuffers-compiler libflatbuffers-dev libxxhash-dev libhwloc-dev
+  flatbuffers-compiler libflatbuffers-dev libxxhash-dev
   libcli11-dev nlohmann-json3-dev zlib1g-dev
   python3 python3-pip python3-venv
 )
