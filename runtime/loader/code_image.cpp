@@ -37,10 +37,14 @@ CodeImage::~CodeImage() {
 }
 
 Status CodeImage::load(std::span<const std::byte> image, uint32_t kernelCount) {
+  NXRT_TRY(map(image));
+  return bind(kernelCount);
+}
+
+Status CodeImage::map(std::span<const std::byte> image) {
   NXRT_TRY(mapSegments(image));
   NXRT_TRY(relocate());
-  NXRT_TRY(protect());
-  return readTable(kernelCount);
+  return protect();
 }
 
 Status CodeImage::mapSegments(std::span<const std::byte> image) {
@@ -227,8 +231,8 @@ bool CodeImage::isData(const void *address, size_t size) const {
   return offset % alignof(void *) == 0 && segmentOf(offset, size);
 }
 
-Status CodeImage::readTable(uint32_t kernelCount) {
-  if (!isCode(base + entry))
+Status CodeImage::bind(uint32_t kernelCount) {
+  if (entry >= span || !isCode(base + entry))
     return refused("its entry point is not code");
   auto *getModule = reinterpret_cast<const nxrt_kernel_module *(*)()>(base + entry);
   const nxrt_kernel_module *module = getModule();

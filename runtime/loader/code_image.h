@@ -25,8 +25,12 @@ public:
   CodeImage &operator=(const CodeImage &) = delete;
   ~CodeImage();
 
-  /// Loads an image that must hold `kernelCount` kernels.
+  /// Loads an image that must hold `kernelCount` kernels: map, then bind.
   Status load(std::span<const std::byte> image, uint32_t kernelCount);
+  /// Copies the image into memory, relocates and protects it. Runs none of its code.
+  Status map(std::span<const std::byte> image);
+  /// Asks the mapped image for its kernels, which runs its entry point.
+  Status bind(uint32_t kernelCount);
 
   const nxrt_kernel &kernel(uint32_t index) const { return kernels[index]; }
   uint32_t kernelCount() const { return count; }
@@ -43,7 +47,6 @@ private:
   Status mapSegments(std::span<const std::byte> image);
   Status relocate();
   Status protect();
-  Status readTable(uint32_t kernelCount);
   bool isCode(const void *address) const;
   bool isData(const void *address, size_t size) const;
   const Segment *segmentOf(size_t address, size_t size) const;

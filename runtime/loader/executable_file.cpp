@@ -165,14 +165,6 @@ Status ExecutableFile::verifySegments(Weights weights) {
                        name, static_cast<unsigned long long>(segment.offset()),
                        static_cast<unsigned long long>(segment.size()), kRemedy);
     ranges.push_back({segment.offset(), segment.offset() + segment.size(), name});
-    if (holdsWeights[i] && weights == Weights::Trust)
-      continue;
-    uint64_t sum = checksum(bytes.data() + segment.offset(), segment.size());
-    if (sum != segment.checksum())
-      return makeError(NXRT_INVALID_FILE,
-                       "segment \"%s\" is corrupted (checksum %016llx, recorded %016llx). %s", name,
-                       static_cast<unsigned long long>(sum),
-                       static_cast<unsigned long long>(segment.checksum()), kRemedy);
   }
 
   // What lies between the parts is padding, and zero, so that no byte of a file is free to change.
@@ -192,6 +184,18 @@ Status ExecutableFile::verifySegments(Weights weights) {
   if (!isZero(bytes, end, bytes.size()))
     return makeError(NXRT_INVALID_FILE, "the padding at the end of the file is not zero. %s",
                      kRemedy);
+
+  for (uint32_t i = 0; i < count; ++i) {
+    if (holdsWeights[i] && weights == Weights::Trust)
+      continue;
+    const nx::fb::Segment &segment = *table->Get(i);
+    uint64_t sum = checksum(bytes.data() + segment.offset(), segment.size());
+    if (sum != segment.checksum())
+      return makeError(NXRT_INVALID_FILE,
+                       "segment \"%s\" is corrupted (checksum %016llx, recorded %016llx). %s",
+                       segment.name()->c_str(), static_cast<unsigned long long>(sum),
+                       static_cast<unsigned long long>(segment.checksum()), kRemedy);
+  }
   return {};
 }
 

@@ -112,10 +112,6 @@ Status readSize(Variable variable, uint64_t &bytes) {
       return badValue(variable, text);
     number <<= shift;
     ++rest;
-    if (*rest == 'i')
-      ++rest;
-    if (*rest == 'B')
-      ++rest;
   }
   if (*rest)
     return badValue(variable, text);

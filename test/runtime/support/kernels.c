@@ -112,10 +112,10 @@ static int32_t divideRun(const Call *call, int64_t begin, int64_t end) {
 
 /* In the order of enum TestKernel in ExecutableBuilder.h. */
 static const nxrt_kernel kernels[] = {
-    {addRun, addTiles, none, one},       {matmulRun, firstDim, none, one},
-    {gatherRun, firstDim, none, one},    {prefixRun, firstDim, prefixScratch, one},
-    {nothingRun, firstDim, none, one},   {constantRun, firstDim, none, one},
-    {delayRun, one, none, one},          {divideRun, firstDim, none, one},
+    {addRun, addTiles, none, one},     {matmulRun, firstDim, none, one},
+    {gatherRun, firstDim, none, one},  {prefixRun, firstDim, prefixScratch, one},
+    {nothingRun, firstDim, none, one}, {constantRun, firstDim, none, one},
+    {delayRun, one, none, one},        {divideRun, firstDim, none, one},
 };
 static const nxrt_kernel_module module = {NXRT_KERNEL_ABI_VERSION,
                                           sizeof kernels / sizeof kernels[0], kernels};
