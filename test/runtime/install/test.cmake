@@ -19,7 +19,7 @@ run(${WORK}/cmake/user_static ${EXECUTABLE})
 find_program(pkg_config NAMES pkg-config pkgconf)
 if(pkg_config)
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
-  execute_process(COMMAND ${pkg_config} --define-variable=prefix=${prefix} --cflags --libs nxrt
+  execute_process(COMMAND ${pkg_config} --cflags --libs nxrt
                   OUTPUT_VARIABLE flags RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "pkg-config does not know nxrt")
