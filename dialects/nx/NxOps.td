@@ -313,10 +313,11 @@ def Nx_AttentionOp : Nx_InferredOp<"attention", [Nx_HasRule]> {
     `softmax(scale * q k^T + mask) v` for `q [B, Hq, S, D]`, `k [B, Hkv, T, D]`, `v [B, Hkv, T, Dv]`, with
     Hq a multiple of Hkv (query head h uses key head `h / (Hq / Hkv)`). `mask` broadcasts to `[B, Hq, S, T]`;
     a float mask is added, a boolean one keeps where true. `causal` also drops keys `t > s + T - S`.
-    The result is `[B, Hq, S, Dv]`.
+    A query that may use no key (-inf, boolean mask or causal) gives NaN, as the formula says; with
+    `zero_without_keys` it gives zero. The result is `[B, Hq, S, Dv]`.
   }];
   let arguments = (ins Nx_FloatTensor:$query, Nx_FloatTensor:$key, Nx_FloatTensor:$value,
-      Optional<Nx_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+      Optional<Nx_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal, UnitAttr:$zero_without_keys);
   let results = (outs Nx_FloatTensor:$result);
 }
 

@@ -9,6 +9,8 @@
 #include "dialects/nx/transforms/Passes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -17,12 +19,14 @@ namespace cl = llvm::cl;
 int main(int argc, char **argv) {
   static cl::opt<std::string> path(cl::Positional, cl::desc("MODEL.onnx"));
   static cl::list<std::string> shapes("shape", cl::desc("Fix the sizes of an input"), cl::value_desc("NAME=DIMS"));
-  static cl::opt<bool> check("check", cl::desc("Report what cannot be compiled"));
   static cl::opt<bool> list("list-operators", cl::desc("Print the operators and opsets that nx imports"));
   static cl::opt<bool> quiet("quiet", cl::desc("Print no IR"));
   static cl::opt<bool> locations("locations", cl::desc("Print locations too"));
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
+  mlir::registerTransformsPasses();
+  nx::registerNxTransformsPasses();
+  mlir::PassPipelineCLParser pipeline("", "Passes to run on the imported graph");
   cl::ParseCommandLineOptions(argc, argv, "ONNX to nx\n");
 
   if (list) {
@@ -45,10 +49,11 @@ int main(int argc, char **argv) {
   auto module = nx::importOnnx(path, context, params, options);
   if (failed(module))
     return 1;
-  if (check) {
+  if (pipeline.hasAnyOccurrences()) {
     mlir::PassManager passes(&context);
-    passes.addPass(nx::createNxCheckSupported());
-    if (failed(passes.run(**module)))
+    auto onError = [&](const llvm::Twine &message) { return mlir::emitError(mlir::UnknownLoc::get(&context)) << message, mlir::failure(); };
+    if (failed(mlir::applyPassManagerCLOptions(passes)) || failed(pipeline.addToPipeline(passes, onError)) ||
+        failed(passes.run(**module)))
       return 1;
   }
   mlir::OpPrintingFlags flags;
