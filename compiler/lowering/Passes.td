@@ -46,7 +46,7 @@ def NxOutlineKernels : Pass<"nx-outline-kernels", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %2 = nx.dispatch @matmul_768x3072_add_gelu(%x, %w, %b) slots #nx.dims<s1> : ...
+    %2 = nx.dispatch @matmul_768x3072_add_gelu(%x, %w, %b) slots <s1> : ...
     ```
   }];
   let dependentDialects = ["::nx::NxDialect", "::mlir::func::FuncDialect"];
@@ -62,7 +62,7 @@ def NxToNxe : Pass<"nx-to-nxe", "::mlir::ModuleOp"> {
     ```mlir
     func.func @forward(%x: tensor<4x768xf32> {nx.name = "x"}) -> (tensor<4x3072xf32> {nx.name = "y"}) {
       %w = nx.param "w" ... recipe [#nx.pack] : tensor<768x3072xf32>
-      %0 = nx.dispatch @k(%x, %w) slots #nx.dims<> : ...
+      %0 = nx.dispatch @k(%x, %w) slots <> : ...
       return %0
     }
     ```

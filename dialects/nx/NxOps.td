@@ -472,7 +472,7 @@ def Nx_DispatchOp : Nx_PureOp<"dispatch", [DeclareOpInterfaceMethods<SymbolUserO
     s0, s1, ..., and `slots` gives the value of each in the caller's symbols.
 
     ```mlir
-    %y = nx.dispatch @matmul_768x3072(%x, %w) slots #nx.dims<s1>
+    %y = nx.dispatch @matmul_768x3072(%x, %w) slots <s1>
         : (tensor<?x768xf32, #nx.dims<s1, 768>>, tensor<768x3072xf32>) -> tensor<?x3072xf32, #nx.dims<s1, 3072>>
     ```
   }];
