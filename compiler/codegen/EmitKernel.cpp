@@ -1,6 +1,7 @@
 //===- EmitKernel.cpp - From a kernel function to loops -------------------===//
 
 #include "compiler/codegen/EmitKernel.h"
+#include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/BatchMatmul.h"
 #include "compiler/codegen/cpu/Contract.h"
 #include "compiler/codegen/cpu/loops/EmitLoops.h"
@@ -196,6 +197,45 @@ LogicalResult emitMatmulKernel(KernelReader &reader, const TargetDescription &ta
   return success();
 }
 
+LogicalResult emitAttentionKernel(KernelReader &reader, const TargetDescription &target) {
+  AttentionOp attention;
+  reader.kernel.walk([&](AttentionOp op) { attention = op; });
+  RankedTensorType q = typeOf(attention.getQuery()), k = typeOf(attention.getKey()), v = typeOf(attention.getValue());
+  auto depth = constantOf(dimOf(q, 3)), valueDepth = constantOf(dimOf(v, 3));
+  bool isF32 = llvm::all_of(ArrayRef<RankedTensorType>{q, k, v}, [](RankedTensorType t) { return t.getElementType().isF32(); });
+  if (!isF32 || !depth || !valueDepth)
+    return failure();
+  auto query = reader.strided(attention.getQuery(), 4), key = reader.strided(attention.getKey(), 4);
+  auto value = reader.strided(attention.getValue(), 4), result = reader.resultOf(attention);
+  if (!query || !key || !value || !result)
+    return failure();
+  AttentionSpec spec;
+  spec.signature = reader.signature;
+  spec.batch = dimOf(q, 0);
+  spec.queries = dimOf(q, 2);
+  spec.keys = dimOf(k, 2);
+  spec.queryHeads = *constantOf(dimOf(q, 1));
+  spec.keyHeads = *constantOf(dimOf(k, 1));
+  spec.depth = *depth;
+  spec.valueDepth = *valueDepth;
+  spec.q = *query;
+  spec.k = *key;
+  spec.v = *value;
+  spec.out = *result;
+  spec.scale = attention.getScale().convertToDouble();
+  if (attention.getCausal())
+    spec.causalOffset = normalize(spec.keys - spec.queries);
+  if (attention.getMask()) {
+    Type element = typeOf(attention.getMask()).getElementType();
+    spec.mask = reader.strided(attention.getMask(), 4);
+    if (!spec.mask || !(element.isF32() || element.isInteger(1)))
+      return failure();
+  }
+  emitAttention(reader.kernel->getParentOfType<ModuleOp>(), reader.kernel.getName(), reader.kernel.getLoc(),
+                spec, target);
+  return success();
+}
+
 /// Runs the family's builder; failure means that the kernel is not of its form.
 LogicalResult emitByFamily(func::FuncOp kernel, const TargetDescription &target) {
   StringRef family = kernel->getAttrOfType<StringAttr>(kFamilyAttr).getValue();
@@ -204,6 +244,8 @@ LogicalResult emitByFamily(func::FuncOp kernel, const TargetDescription &target)
     return emitContractKernel(reader, target);
   if (family == kMatmulFamily)
     return emitMatmulKernel(reader, target);
+  if (family == kAttentionFamily)
+    return emitAttentionKernel(reader, target);
   return failure();
 }
 
