@@ -12,6 +12,7 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 include(NxTablegen)
+include(NxDocs)
 
 add_library(nx_mlir INTERFACE)
 target_include_directories(nx_mlir SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
