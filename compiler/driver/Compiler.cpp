@@ -4,7 +4,7 @@
 #include "compiler/codegen/EmitKernel.h"
 #include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/driver/Version.h"
-#include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/import/onnx/OnnxImporter.h"
 #include "compiler/lowering/Passes.h"
 #include "dialects/nx/transforms/Passes.h"
 #include "dialects/nxe/Passes.h"
@@ -138,7 +138,9 @@ LogicalResult Compiler::runPasses(function_ref<void(OpPassManager &)> build) {
 
 LogicalResult Compiler::import() {
   ImportOptions importOptions;
-  importOptions.shapes = options.shapes;
+  for (const std::string &shape : options.shapes)
+    if (llvm::Error error = importOptions.addShape(shape))
+      return emitError(UnknownLoc::get(&context)) << "--shape " << shape << ": " << llvm::toString(std::move(error));
   auto module = importOnnx(options.model, context, catalog, importOptions);
   if (failed(module))
     return failure();
@@ -171,7 +173,7 @@ LogicalResult Compiler::partitionModule() {
     if (!file)
       return emitError(UnknownLoc::get(&context)) << "cannot read the plan file '" << options.planFile
                                                   << "': " << file.getError().message();
-    partitionOptions.plan = (*file)->getBuffer().str();
+    partitionOptions.planText = (*file)->getBuffer().str();
     partitionOptions.planName = options.planFile;
   }
   return partition(*theModule, partitionOptions, thePlan);
@@ -219,7 +221,7 @@ LogicalResult Compiler::emit() {
                   {"opt-level", std::to_string(options.optLevel)}};
   for (const std::string &shape : options.shapes)
     info.options.push_back({"shape", shape});
-  for (auto &[name, split] : thePlan.parameterSplits())
+  for (auto &[name, split] : thePlan.table())
     info.plan.push_back({name, split});
   nxe::ExecutableOp executable = *theModule->getOps<nxe::ExecutableOp>().begin();
   auto stats = emitExecutable(executable, images, catalog, info, options.output);
