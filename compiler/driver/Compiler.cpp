@@ -107,7 +107,10 @@ LogicalResult Compiler::runPhase(Phase phase) {
   case Phase::Import:
     return import();
   case Phase::Simplify:
-    return runPasses([](OpPassManager &pm) { buildSimplifyPipeline(pm); });
+    return runPasses([](OpPassManager &pm) {
+      pm.addPass(createCanonicalizerPass());
+      pm.addPass(createCSEPass());
+    });
   case Phase::Partition:
     return partitionModule();
   case Phase::Outline:
