@@ -6,10 +6,18 @@
 
 namespace nx {
 
+/// Attribute of a kernel's tensors at the linalg level: their sizes over the kernel's symbols, as
+/// `affine_map<()[s0, ..] -> (..)>`.
+inline constexpr llvm::StringLiteral kShapeAttr = "nx.shape";
+/// Attribute of an `index` argument: which symbol it is the value of. Such arguments are no operands
+/// of the kernel.
+inline constexpr llvm::StringLiteral kSymbolAttr = "nx.symbol";
+
 /// Rewrites the body of a kernel function from nx operations to linalg on tensors, the form that
-/// `emitLoops` takes: types lose their `#nx.dims`, and arguments and results get
-/// `nx.shape = affine_map<()[s0, ..] -> (..)>` instead. Every nx operation on tensors lowers, except
-/// parameters, collectives and dispatches, which are no part of kernels.
+/// `emitLoops` takes: types lose their `#nx.dims` and unsigned elements become signless; arguments
+/// and results get `nx.shape`; behind the tensors comes one `index` argument per symbol. Every nx
+/// operation on tensors lowers, except parameters, collectives and dispatches, which are no part
+/// of kernels. On failure a diagnostic names the operation, and the kernel is unchanged.
 llvm::LogicalResult lowerToLinalg(mlir::func::FuncOp kernel);
 
 } // namespace nx

@@ -83,4 +83,32 @@ def NxToNxe : Pass<"nx-to-nxe", "::mlir::ModuleOp"> {
   let options = [Option<"tpDegree", "tp", "int64_t", "1", "number of ranks">];
   let dependentDialects = ["::nxe::NxeDialect"];
 }
+
+def NxToLinalg : Pass<"nx-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Rewrite the kernels of the family `loops` to linalg on tensors";
+  let description = [{
+    Sizes move from the types to attributes `nx.shape`, and the value of each symbol becomes an index
+    argument behind the tensors. Code generation calls the same function on each kernel.
+
+    ```mlir
+    func.func private @gelu(%x: tensor<?x8xf32, #nx.dims<s0, 8>>) -> tensor<?x8xf32, #nx.dims<s0, 8>>
+        attributes {nx.family = "loops"} {
+      %0 = nx.gelu %x : (tensor<?x8xf32, #nx.dims<s0, 8>>) -> tensor<?x8xf32, #nx.dims<s0, 8>>
+      return %0 : tensor<?x8xf32, #nx.dims<s0, 8>>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func private @gelu(%x: tensor<?x8xf32> {nx.shape = affine_map<()[s0] -> (s0, 8)>}, %s0: index {nx.symbol = 0 : i64})
+        -> (tensor<?x8xf32> {nx.shape = affine_map<()[s0] -> (s0, 8)>}) attributes {nx.family = "loops"} {
+      %0 = tensor.empty(%s0) : tensor<?x8xf32>
+      %1 = linalg.generic ... ins(%x) outs(%0) { ... math.erf ... }
+      return %1 : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
 #endif
