@@ -282,23 +282,18 @@ Lowered nx::lower(LinalgBuilder &b, PoolOp op) {
   unsigned place = 2, tap = 2 + spatial;
   Dims loops(dims);
   SmallVector<int64_t> reduced;
-  // Only says how many taps there are.
-  SizedTensor taps;
-  Access tapAccess;
-  SmallVector<int64_t> tapSizes;
+  Access taps; // only says how many there are
+  int64_t numTaps = 1;
   for (const Window &w : windows) {
-    tapAccess.index.push_back(b.loop(loops.size()));
+    taps.index.push_back(b.loop(loops.size()));
     reduced.push_back(loops.size());
     loops.push_back(b.constant(w.taps));
-    taps.dims.push_back(loops.back());
-    tapSizes.push_back(w.taps);
+    numTaps *= w.taps;
   }
-  taps.value = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(RankedTensorType::get(tapSizes, b.getI1Type()), false));
-  tapAccess.tensor = taps;
+  taps.tensor = b.empty(ArrayRef(loops).drop_front(tap), element);
   SmallVector<unsigned> outer{0, 1};
   WindowedInput input = windowedInput(b, x, windows, outer, place, tap);
-  SmallVector<Access> operands{tapAccess};
+  SmallVector<Access> operands{taps};
   bool guarded = input.leaves();
   if (!guarded)
     operands.push_back({x, input.index});
@@ -314,12 +309,8 @@ Lowered nx::lower(LinalgBuilder &b, PoolOp op) {
   return b.map(dims, element, {b.plain(total)}, [&](ValueRange args) {
     Type type = args[0].getType();
     bool isInteger = isa<IntegerType>(type);
-    if (!guarded) {
-      int64_t count = 1;
-      for (int64_t size : tapSizes)
-        count *= size;
-      return b.div(args[0], b.number(b.constant(count), type), isUnsigned);
-    }
+    if (!guarded)
+      return b.div(args[0], b.number(b.constant(numTaps), type), isUnsigned);
     Value count;
     for (auto [i, w] : llvm::enumerate(windows)) {
       bool padded = op.getCountIncludePad();

@@ -578,11 +578,15 @@ Lanes Emitter::emitIndex(const Node &node, linalg::IndexOp op, Point &point) {
 Lanes Emitter::emitGather(const Node &node, tensor::ExtractOp op, SmallVector<Lanes> at,
                           Point &point) {
   const Access &access = node.gathers.find(op)->second;
-  // Indices from data: keep them inside, and report what was not.
+  // Indices from data, and fixed ones into a size that is not: keep them inside, and report what
+  // was not.
   for (auto [d, value] : llvm::enumerate(at)) {
-    if (!value.data)
-      continue;
     AffineExpr sizeExpr = model.host.sizeOf(op.getTensor(), d);
+    bool isFixed = value.affine && value.affine.isSymbolicOrConstant();
+    if (isFixed && constantOf(sizeExpr) && constantOf(value.affine))
+      isFixed = *constantOf(value.affine) < 0 || *constantOf(value.affine) >= *constantOf(sizeExpr);
+    if (!value.data && !isFixed)
+      continue;
     Value size = eval->get(sizeExpr);
     for (auto [u, v] : llvm::enumerate(value.v)) {
       Value limit = value.vec ? vectorOf(size, lanes) : size;

@@ -19,7 +19,17 @@ static AffineMap shapeOf(ArrayAttr attrs, unsigned i) {
   return map ? map.getValue() : AffineMap();
 }
 
+std::optional<unsigned> symbolOf(BlockArgument arg) {
+  auto kernel = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+  auto attr = kernel ? kernel.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), "nx.symbol")
+                     : IntegerAttr();
+  return attr && arg.getType().isIndex() ? std::optional<unsigned>(attr.getInt()) : std::nullopt;
+}
+
 HostValues::HostValues(func::FuncOp kernel) : func(kernel) {
+  for (BlockArgument arg : kernel.getArguments())
+    if (std::optional<unsigned> symbol = symbolOf(arg))
+      numKernelSymbols = std::max(numKernelSymbols, *symbol + 1);
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
     if (AffineMap map = shapeOf(kernel.getArgAttrsAttr(), i))
       numKernelSymbols = std::max(numKernelSymbols, map.getNumSymbols());
@@ -64,7 +74,8 @@ AffineExpr HostValues::sizeOf(Value tensor, unsigned d) {
       .Case([&](tensor::ExpandShapeOp expand) { return exprOf(expand.getMixedOutputShape()[d]); })
       .Case([&](tensor::CollapseShapeOp collapse) {
         AffineExpr size = getAffineConstantExpr(1, context);
-        for (int64_t i : collapse.getReassociationIndices()[d]) {
+        SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
+        for (int64_t i : groups[d]) {
           AffineExpr part = sizeFrom(collapse.getSrc(), i);
           if (!part)
             return AffineExpr();
@@ -99,6 +110,9 @@ AffineExpr HostValues::exprOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (matchPattern(value, m_ConstantInt(&constant))) {
     expr = getAffineConstantExpr(constant.getSExtValue(), func.getContext());
+  } else if (auto arg = dyn_cast<BlockArgument>(value)) {
+    if (std::optional<unsigned> symbol = symbolOf(arg))
+      expr = getAffineSymbolExpr(*symbol, func.getContext());
   } else if (auto dim = dyn_cast_or_null<tensor::DimOp>(op)) {
     if (std::optional<int64_t> index = dim.getConstantIndex())
       expr = sizeOf(dim.getSource(), *index);
@@ -192,7 +206,9 @@ Value HostEvaluator::get(Value value) {
     return it->second;
   Operation *op = value.getDefiningOp();
   Value result;
-  if (auto dim = dyn_cast_or_null<tensor::DimOp>(op); dim && dim.getConstantIndex()) {
+  if (auto arg = dyn_cast<BlockArgument>(value); arg && symbolOf(arg)) {
+    result = get(host.exprOf(value));
+  } else if (auto dim = dyn_cast_or_null<tensor::DimOp>(op); dim && dim.getConstantIndex()) {
     if (AffineExpr size = host.sizeOf(dim.getSource(), *dim.getConstantIndex()))
       result = get(size);
   } else if (isa_and_nonnull<tensor::ExtractOp>(op)) {

@@ -6,6 +6,7 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
+#include <optional>
 
 namespace nx::loops {
 
@@ -36,6 +37,9 @@ private:
   llvm::SmallVector<mlir::Value> opaques;
   llvm::DenseMap<mlir::Value, mlir::AffineExpr> exprs;
 };
+
+// The symbol that an index argument of a kernel is the value of: its attribute `nx.symbol`.
+std::optional<unsigned> symbolOf(mlir::BlockArgument arg);
 
 // Evaluates host expressions inside of one emitted function.
 class HostEvaluator {

@@ -406,7 +406,8 @@ LogicalResult Builder::addInsert(tensor::InsertSliceOp op) {
 
 // The operand of the call that each returned value goes to.
 LogicalResult Builder::bindResults(func::ReturnOp op) {
-  unsigned numArguments = host.kernel().getNumArguments();
+  unsigned numArguments =
+      llvm::count_if(host.kernel().getArgumentTypes(), llvm::IsaPred<TensorType>);
   for (auto [i, value] : llvm::enumerate(op.getOperands())) {
     Value root = value;
     while (isa_and_nonnull<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
@@ -525,7 +526,15 @@ LogicalResult Builder::run() {
   func::FuncOp kernel = host.kernel();
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitError("loop emitter: a kernel has one block");
+  bool symbolsOnly = false; // behind the tensors
   for (BlockArgument arg : kernel.getArguments()) {
+    if (symbolOf(arg)) {
+      symbolsOnly = true;
+      continue;
+    }
+    if (symbolsOnly)
+      return kernel.emitError("loop emitter: argument ")
+             << arg.getArgNumber() << " is a tensor behind a symbol's value";
     if (!isa<RankedTensorType>(arg.getType()))
       return kernel.emitError("loop emitter: argument ")
              << arg.getArgNumber() << " is not a ranked tensor";

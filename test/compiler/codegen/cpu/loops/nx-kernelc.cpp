@@ -1,11 +1,14 @@
 // nx-kernelc IN.mlir -o IMAGE [--target NAME] [--vector-length N] [--math MODE]
 //
-// Compiles kernels that stand at the linalg level into a code image, for tests: the loop emitter,
-// the expansion of math functions, and the way to LLVM. Prints the names of the kernels in the
-// order of the image's table.
+// Compiles kernels into a code image, for tests: the lowering to linalg (of functions with
+// `nx.family = "loops"`; others stand at the linalg level), the loop emitter, the expansion of math
+// functions, and the way to LLVM. Prints the names of the kernels in the order of the image's table.
 #include "compiler/codegen/cpu/loops/EmitLoops.h"
 #include "compiler/codegen/cpu/math/ExpandMath.h"
+#include "compiler/lowering/NxToLinalg.h"
+#include "compiler/lowering/Passes.h"
 #include "compiler/target/KernelCompiler.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
@@ -29,7 +32,7 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, "kernels to a code image\n");
   DialectRegistry registry;
   nx::registerKernelCompilerDialects(registry);
-  registry.insert<linalg::LinalgDialect, tensor::TensorDialect>();
+  registry.insert<nx::NxDialect, affine::AffineDialect, linalg::LinalgDialect, tensor::TensorDialect>();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   llvm::SourceMgr sources;
@@ -45,11 +48,18 @@ int main(int argc, char **argv) {
   nx::LoopOptions options;
   options.vectorLength = vectorLength ? vectorLength : static_cast<int>((*target)->vectorLanes);
   std::vector<std::string> kernels;
+  bool refused = false;
   for (auto kernel : llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
     kernels.push_back(kernel.getName().str());
-    if (failed(nx::emitLoops(kernel, options)))
-      return 1;
+    if (kernel->hasAttr(nx::kFamilyAttr) &&
+        (failed(nx::lowerToLinalg(kernel)) || failed(verify(kernel)))) {
+      refused = true;
+      continue;
+    }
+    refused |= failed(nx::emitLoops(kernel, options));
   }
+  if (refused)
+    return 1;
   if (dump)
     module->print(llvm::errs());
   if (failed(verify(*module)))
