@@ -84,11 +84,10 @@ public:
 // Chains of element-wise operations on register tiles
 //===----------------------------------------------------------------------===//
 
-/// The lanes of `operand` that meet the vector of results at `point`. `dims` are the result's sizes;
-/// its rows are all leading dimensions, flattened.
-Value loadAtPoint(KernelBuilder &kb, unsigned number, RankedTensorType operand, ArrayRef<AffineExpr> dims,
+/// The lanes of `operand`, stored row-major at `memory`, that meet the vector of results at `point`.
+/// `dims` are the result's sizes; its rows are all leading dimensions, flattened.
+Value loadAtPoint(KernelBuilder &kb, Value memory, RankedTensorType operand, ArrayRef<AffineExpr> dims,
                   const TilePoint &point) {
-  Value memory = kb.operand(number);
   SmallVector<AffineExpr> own = dimsOf(operand);
   size_t missing = dims.size() - own.size();
   SmallVector<AffineExpr> strides = rowMajorStrides(own, operand.getContext());
@@ -113,23 +112,49 @@ Value loadAtPoint(KernelBuilder &kb, unsigned number, RankedTensorType operand, 
   return kb.loadVector(memory, kb.add(at, point.column), point.mask);
 }
 
+/// The elements of a constant that is not a splat, as read-only data of the image. The name follows
+/// the kernel's, so that the kernel's object takes it along.
+Value constantMemory(KernelBuilder &kb, ConstantOp constant, StringRef kernel, unsigned number) {
+  auto data = cast<DenseElementsAttr>(constant.getValue());
+  data = data.reshape(RankedTensorType::get({data.getNumElements()}, data.getElementType()));
+  auto module = kb.b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string name = (kernel + ".constant" + Twine(number)).str();
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
+    global = LLVM::GlobalOp::create(
+        atModule, kb.loc, LLVM::LLVMArrayType::get(data.getElementType(), data.getNumElements()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name, data, /*alignment=*/64);
+  }
+  return kb.memoryAt(LLVM::AddressOfOp::create(kb.b, kb.loc, global), data.getElementType());
+}
+
 /// The epilogue that applies `chain`, element-wise operations after `root`, in order.
 Epilogue chainEpilogue(Operation *root, ArrayRef<Operation *> chain) {
   if (chain.empty())
     return nullptr;
   SmallVector<Operation *> ops(chain);
   SmallVector<AffineExpr> dims = dimsOf(typeOf(root->getResult(0)));
-  return [root, ops, dims](KernelBuilder &kb, Value sums, const TilePoint &point) {
+  std::string kernel = root->getParentOfType<func::FuncOp>().getName().str();
+  DenseMap<Operation *, unsigned> constantNumber;
+  for (auto constant : root->getParentOfType<func::FuncOp>().getOps<ConstantOp>())
+    constantNumber[constant] = constantNumber.size();
+  return [root, ops, dims, kernel, constantNumber](KernelBuilder &kb, Value sums, const TilePoint &point) {
     DenseMap<Value, Value> values;
     values[root->getResult(0)] = sums;
     auto vectorOf = [&](Value operand) -> Value {
       if (Value value = values.lookup(operand))
         return value;
       Value value;
-      if (auto constant = operand.getDefiningOp<ConstantOp>())
-        value = kb.splat(constant.getValue().getSplatValue<APFloat>().convertToFloat());
-      else
-        value = loadAtPoint(kb, cast<BlockArgument>(operand).getArgNumber(), typeOf(operand), dims, point);
+      if (auto constant = operand.getDefiningOp<ConstantOp>()) {
+        if (constant.getValue().isSplat())
+          value = kb.splat(constant.getValue().getSplatValue<APFloat>().convertToFloat());
+        else
+          value = loadAtPoint(kb, constantMemory(kb, constant, kernel, constantNumber.lookup(constant)),
+                              typeOf(operand), dims, point);
+      } else {
+        value = loadAtPoint(kb, kb.operand(cast<BlockArgument>(operand).getArgNumber()), typeOf(operand), dims, point);
+      }
       return values[operand] = value;
     };
     Value last = sums;

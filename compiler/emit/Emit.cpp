@@ -35,6 +35,12 @@ fb::DType dtypeOf(Type element) {
   return fb::DType::Invalid;
 }
 
+/// Where one rank's bytes of a parameter lie (table ParamPart).
+struct PartPlace {
+  uint32_t segment = 0;
+  uint64_t offset = 0, bytes = 0;
+};
+
 /// The expressions of one program, each distinct one stored once.
 class ExprTable {
 public:
@@ -127,7 +133,7 @@ private:
     int64_t ranks = executable.getTpDegree();
     for (nxe::ParamOp param : executable.getBody().front().getOps<nxe::ParamOp>())
       params.push_back(param);
-    parts.assign(params.size(), std::vector<fb::ParamPartT>(ranks));
+    parts.assign(params.size(), std::vector<PartPlace>(ranks));
     if (llvm::Error error = writeSegment("weights/shared", true, 0))
       return error;
     for (int64_t rank = 0; rank < ranks; ++rank)
@@ -152,7 +158,7 @@ private:
       if (llvm::Error error = catalog.materialize(param.getSource(), param.getRecipe(), rank,
                                                   [&](ArrayRef<char> bytes) { return writer->write(bytes); }))
         return error;
-      fb::ParamPartT part;
+      PartPlace part;
       part.segment = writer->records().size() - 1;
       part.offset = *offset;
       part.bytes = writer->offsetWithin() - *offset;
@@ -282,7 +288,7 @@ private:
     return builder.CreateVector(result);
   }
 
-  flatbuffers::Offset<fb::Param> param(nxe::ParamOp op, const std::vector<fb::ParamPartT> &rankParts) {
+  flatbuffers::Offset<fb::Param> param(nxe::ParamOp op, const std::vector<PartPlace> &rankParts) {
     std::string partition = "replicated", layout;
     for (Attribute step : op.getRecipe()) {
       if (auto shard = dyn_cast<ShardStepAttr>(step))
@@ -292,7 +298,7 @@ private:
     }
     auto source = cast<RankedTensorType>(op.getSourceType());
     std::vector<flatbuffers::Offset<fb::ParamPart>> offsets;
-    for (const fb::ParamPartT &part : rankParts)
+    for (const PartPlace &part : rankParts)
       offsets.push_back(fb::CreateParamPart(builder, part.segment, part.offset, part.bytes));
     auto name = builder.CreateString(op.getSource().str());
     auto dims = builder.CreateVector(source.getShape().data(), source.getRank());
@@ -378,7 +384,7 @@ private:
   EmitStats stats;
   flatbuffers::FlatBufferBuilder builder{1 << 16};
   SmallVector<nxe::ParamOp> params;
-  std::vector<std::vector<fb::ParamPartT>> parts; // of each parameter, per rank
+  std::vector<std::vector<PartPlace>> parts; // of each parameter, per rank
   llvm::StringMap<uint32_t> kernelIndex, paramIndex, locationIndex;
   std::vector<Offset32> locations;
 };

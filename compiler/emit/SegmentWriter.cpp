@@ -17,9 +17,13 @@ using namespace nx;
 
 static constexpr size_t kBufferBytes = 1 << 20;
 
+struct SegmentWriter::Hash {
+  XXH3_state_t state;
+};
+
 SegmentWriter::SegmentWriter(std::string path, std::string temporary, int fd)
     : path(std::move(path)), temporary(std::move(temporary)), fd(fd),
-      hash(XXH3_createState(), [](XXH3_state_s *state) { XXH3_freeState(state); }) {
+      hash(std::make_unique<Hash>()) {
   buffer.reserve(kBufferBytes);
 }
 
@@ -83,12 +87,12 @@ Error SegmentWriter::beginSegment(StringRef name, uint64_t alignment) {
   if (Error error = writeAll(padding.data(), padding.size()))
     return error;
   segments.push_back({name.str(), position, 0, 0});
-  XXH3_64bits_reset(hash.get());
+  XXH3_64bits_reset(&hash->state);
   return Error::success();
 }
 
 Error SegmentWriter::write(ArrayRef<char> bytes) {
-  XXH3_64bits_update(hash.get(), bytes.data(), bytes.size());
+  XXH3_64bits_update(&hash->state, bytes.data(), bytes.size());
   return writeAll(bytes.data(), bytes.size());
 }
 
@@ -101,7 +105,7 @@ Expected<uint64_t> SegmentWriter::alignWithin(uint64_t alignment) {
 
 void SegmentWriter::endSegment() {
   segments.back().size = offsetWithin();
-  segments.back().checksum = XXH3_64bits_digest(hash.get());
+  segments.back().checksum = XXH3_64bits_digest(&hash->state);
 }
 
 Error SegmentWriter::commit(ArrayRef<char> header) {

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-struct XXH3_state_s;
-
 namespace nx {
 
 /// A byte range of the file.
@@ -50,7 +48,8 @@ private:
   uint64_t position = 0;
   std::vector<char> buffer;
   std::vector<SegmentRecord> segments;
-  std::unique_ptr<XXH3_state_s, void (*)(XXH3_state_s *)> hash;
+  struct Hash; // of the segment being written
+  std::unique_ptr<Hash> hash;
 };
 
 } // namespace nx

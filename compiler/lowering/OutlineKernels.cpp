@@ -236,7 +236,7 @@ private:
       if (!group.family.empty())
         for (Operation *op : llvm::reverse(group.ops))
           rewriter.eraseOp(op);
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         rewriter.eraseOp(&op);
     return success();
