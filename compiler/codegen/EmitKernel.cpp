@@ -114,10 +114,9 @@ Value loadAtPoint(KernelBuilder &kb, Value memory, RankedTensorType operand, Arr
 
 /// The elements of a constant that is not a splat, as read-only data of the image. The name follows
 /// the kernel's, so that the kernel's object takes it along.
-Value constantMemory(KernelBuilder &kb, ConstantOp constant, StringRef kernel, unsigned number) {
+Value constantMemory(KernelBuilder &kb, ModuleOp module, ConstantOp constant, StringRef kernel, unsigned number) {
   auto data = cast<DenseElementsAttr>(constant.getValue());
   data = data.reshape(RankedTensorType::get({data.getNumElements()}, data.getElementType()));
-  auto module = kb.b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   std::string name = (kernel + ".constant" + Twine(number)).str();
   auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
   if (!global) {
@@ -136,10 +135,12 @@ Epilogue chainEpilogue(Operation *root, ArrayRef<Operation *> chain) {
   SmallVector<Operation *> ops(chain);
   SmallVector<AffineExpr> dims = dimsOf(typeOf(root->getResult(0)));
   std::string kernel = root->getParentOfType<func::FuncOp>().getName().str();
+  // The code around the epilogue may not be part of the module yet while it is built.
+  auto module = root->getParentOfType<ModuleOp>();
   DenseMap<Operation *, unsigned> constantNumber;
   for (auto constant : root->getParentOfType<func::FuncOp>().getOps<ConstantOp>())
     constantNumber[constant] = constantNumber.size();
-  return [root, ops, dims, kernel, constantNumber](KernelBuilder &kb, Value sums, const TilePoint &point) {
+  return [root, ops, dims, kernel, module, constantNumber](KernelBuilder &kb, Value sums, const TilePoint &point) {
     DenseMap<Value, Value> values;
     values[root->getResult(0)] = sums;
     auto vectorOf = [&](Value operand) -> Value {
@@ -150,7 +151,7 @@ Epilogue chainEpilogue(Operation *root, ArrayRef<Operation *> chain) {
         if (constant.getValue().isSplat())
           value = kb.splat(constant.getValue().getSplatValue<APFloat>().convertToFloat());
         else
-          value = loadAtPoint(kb, constantMemory(kb, constant, kernel, constantNumber.lookup(constant)),
+          value = loadAtPoint(kb, constantMemory(kb, module, constant, kernel, constantNumber.lookup(constant)),
                               typeOf(operand), dims, point);
       } else {
         value = loadAtPoint(kb, kb.operand(cast<BlockArgument>(operand).getArgNumber()), typeOf(operand), dims, point);
