@@ -51,7 +51,8 @@ class Emitter {
 public:
   Emitter(Model &model, Plan &plan)
       : model(model), plan(plan), kernel(model.host.kernel()), b(kernel.getContext()),
-        prologue(kernel.getContext()), loc(kernel.getLoc()), ptr(LLVM::LLVMPointerType::get(b.getContext())) {}
+        prologue(kernel.getContext()), loc(kernel.getLoc()),
+        ptr(LLVM::LLVMPointerType::get(b.getContext())) {}
 
   LogicalResult run();
 
@@ -163,8 +164,8 @@ private:
   HostEvaluator *eval = nullptr;
   Value scratch, operands;
   DenseMap<int, Value> memrefs;
-  Value status;       // address of the kernel's result, when something is checked
-  Value emptySource;  // whether a checked gather has no element to fall back to
+  Value status;        // address of the kernel's result, when something is checked
+  Value emptySource;   // whether a checked gather has no element to fall back to
   int lanes = 1;       // of the part that is being emitted
   int columnLane = -1; // its lane class, in Column mode
   bool failed = false;
@@ -184,8 +185,7 @@ Value Emitter::memrefOf(Value pointer, Type element) {
   OpBuilder &b = prologue;
   auto type = MemRefType::get({ShapedType::kDynamic}, memoryType(element));
   Type i64 = b.getI64Type(), array = LLVM::LLVMArrayType::get(i64, 1);
-  auto descriptor =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), {ptr, ptr, i64, array, array});
+  auto descriptor = LLVM::LLVMStructType::getLiteral(b.getContext(), {ptr, ptr, i64, array, array});
   Value zero = LLVM::ConstantOp::create(b, loc, i64, 0);
   Value one = LLVM::ConstantOp::create(b, loc, i64, 1);
   Value size = LLVM::ConstantOp::create(b, loc, i64, int64_t(1) << 40);
@@ -212,8 +212,8 @@ Value Emitter::memory(int id) {
     pointer = loadOperand(operands, storage.operand, ptr);
     break;
   case Storage::Scratch: {
-    Value offset = arith::IndexCastOp::create(prologue, loc, b.getI64Type(),
-                                              eval->get(storage.offset));
+    Value offset =
+        arith::IndexCastOp::create(prologue, loc, b.getI64Type(), eval->get(storage.offset));
     pointer = LLVM::GEPOp::create(prologue, loc, ptr, b.getI8Type(), scratch,
                                   ArrayRef<LLVM::GEPArg>{offset});
     break;
@@ -332,9 +332,8 @@ Value Emitter::laneIndex(AffineExpr expr, Point &point, int u) {
   }
   // Division rounds down. The divisor is positive; indices that lanes divide are not negative,
   // as they come from a reshape.
-  return expr.getKind() == AffineExprKind::Mod
-             ? b.createOrFold<arith::RemUIOp>(loc, lhs, rhs)
-             : b.createOrFold<arith::DivUIOp>(loc, lhs, rhs);
+  return expr.getKind() == AffineExprKind::Mod ? b.createOrFold<arith::RemUIOp>(loc, lhs, rhs)
+                                               : b.createOrFold<arith::DivUIOp>(loc, lhs, rhs);
 }
 
 Address Emitter::addressOf(const Access &access, Point &point) {
@@ -458,8 +457,7 @@ Lanes Emitter::loadAt(int buffer, const Address &address, Point &point) {
         Value high = loadVector(mem, add(at, index(lanes - 1)), {});
         result.v.push_back(vector::ShuffleOp::create(b, loc, low, high, even));
       } else {
-        Value offsets =
-            mul(stepVector(lanes), vectorOf(eval->get(address.laneStride), lanes));
+        Value offsets = mul(stepVector(lanes), vectorOf(eval->get(address.laneStride), lanes));
         result.v.push_back(gatherVector(mem, at, offsets, mask));
       }
     }
@@ -608,9 +606,8 @@ Lanes Emitter::emitGather(const Node &node, tensor::ExtractOp op, SmallVector<La
     value.affine = {};
     if (constantOf(sizeExpr).value_or(0) == 0) {
       // Element 0 need not exist; then no tile may run.
-      Value none = arith::CmpIOp::create(
-          prologue, loc, arith::CmpIPredicate::eq, size,
-          arith::ConstantIndexOp::create(prologue, loc, 0));
+      Value none = arith::CmpIOp::create(prologue, loc, arith::CmpIPredicate::eq, size,
+                                         arith::ConstantIndexOp::create(prologue, loc, 0));
       emptySource = emptySource ? arith::OrIOp::create(prologue, loc, emptySource, none) : none;
     }
   }
@@ -679,8 +676,8 @@ Lanes Emitter::emitGather(const Node &node, tensor::ExtractOp op, SmallVector<La
       for (int u = 0; u < point.unroll; ++u) {
         Value offset = vectorOf(offsetAt(address, affine, point, u, true), lanes);
         if (address.laneStride && constantOf(address.laneStride) != 0)
-          offset = add(offset, mul(stepVector(lanes),
-                                   vectorOf(eval->get(address.laneStride), lanes)));
+          offset =
+              add(offset, mul(stepVector(lanes), vectorOf(eval->get(address.laneStride), lanes)));
         address.lanes.push_back(offset);
       }
     for (auto [v, extra] : llvm::zip(address.lanes, perVector))
@@ -829,9 +826,9 @@ void Emitter::forLoop(Value lo, Value hi, int64_t step, llvm::function_ref<void(
 
 // [lo, hi) by vectors: `unroll` of them a step, then one, then a masked rest. `accs` are one vector
 // per combiner; the body gets `unroll` of each.
-SmallVector<Value>
-Emitter::laneLoop(Value lo, Value hi, int lanes, int unroll, ArrayRef<Operation *> combiners,
-                  Values accs, llvm::function_ref<Values(Value, int, Value, Values)> body) {
+SmallVector<Value> Emitter::laneLoop(Value lo, Value hi, int lanes, int unroll,
+                                     ArrayRef<Operation *> combiners, Values accs,
+                                     llvm::function_ref<Values(Value, int, Value, Values)> body) {
   if (lanes == 1)
     return forLoop(lo, hi, index(1), accs,
                    [&](Value i, Values a) { return body(i, 1, Value(), a); });
@@ -845,8 +842,8 @@ Emitter::laneLoop(Value lo, Value hi, int lanes, int unroll, ArrayRef<Operation 
     Values wide;
     for (auto [acc, combiner] : llvm::zip(accs, combiners)) {
       wide.push_back(acc);
-      Value neutral = vectorOf(
-          arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner)), lanes);
+      Value neutral =
+          vectorOf(arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner)), lanes);
       wide.append(unroll - 1, neutral);
     }
     wide = forLoop(from, to, index(unroll * lanes), wide,
@@ -912,8 +909,7 @@ void Emitter::preload(Group &group, Point &point) {
         visit(input.access);
 }
 
-SmallVector<Value> Emitter::emitBody(Part &part, Group &group, Point &point,
-                                     ArrayRef<Value> accs) {
+SmallVector<Value> Emitter::emitBody(Part &part, Group &group, Point &point, ArrayRef<Value> accs) {
   Values results;
   unsigned perAcc = point.lane >= 0 ? point.unroll : 1;
   auto nextAcc = accs.begin();
@@ -1099,9 +1095,9 @@ void Emitter::emitTurn(Part &part, Point point, Value lo, Value hi) {
       square.stepSize = 1;
       square.unroll = lanes;
       Value stepsLeft = sub(hi, w), lanesLeft = sub(size, v);
-      Value full = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::uge,
-          arith::MinUIOp::create(b, loc, stepsLeft, lanesLeft), index(lanes));
+      Value full =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                arith::MinUIOp::create(b, loc, stepsLeft, lanesLeft), index(lanes));
       auto branch = scf::IfOp::create(b, loc, TypeRange(), full, /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
@@ -1116,8 +1112,8 @@ void Emitter::emitTurn(Part &part, Point point, Value lo, Value hi) {
       };
       for (int k = 0; k < lanes; ++k) {
         square.laneLive.push_back(live(lanesLeft, k));
-        square.mask.push_back(arith::AndIOp::create(b, loc, laneMask,
-                                                    vectorOf(live(stepsLeft, k), lanes)));
+        square.mask.push_back(
+            arith::AndIOp::create(b, loc, laneMask, vectorOf(live(stepsLeft, k), lanes)));
       }
       emitGroups(part, square);
     });
@@ -1231,8 +1227,8 @@ void Emitter::emitRun() {
     for (scf::ForOp loop : entry.getOps<scf::ForOp>()) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(loop);
-      loop.setUpperBound(arith::SelectOp::create(b, loc, emptySource, loop.getLowerBound(),
-                                                 loop.getUpperBound()));
+      loop.setUpperBound(
+          arith::SelectOp::create(b, loc, emptySource, loop.getLowerBound(), loop.getUpperBound()));
     }
     Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, begin, end);
     Value bad = arith::AndIOp::create(b, loc, emptySource, some);
@@ -1250,8 +1246,8 @@ void Emitter::emitSizes() {
     func::FuncOp function = startFunction(suffix, {ptr}, b.getI64Type());
     HostEvaluator evaluator(model.host, b, loc, function.getArgument(0));
     Value result = compute(evaluator);
-    func::ReturnOp::create(
-        b, loc, ValueRange{arith::IndexCastOp::create(b, loc, b.getI64Type(), result)});
+    func::ReturnOp::create(b, loc,
+                           ValueRange{arith::IndexCastOp::create(b, loc, b.getI64Type(), result)});
     if (Operation *op = evaluator.failed())
       fail(op, "a size depends on what a tensor holds");
   };

@@ -155,8 +155,8 @@ Value buildAffine(OpBuilder &b, Location loc, AffineExprKind kind, Value lhs, Va
   case AffineExprKind::CeilDiv: {
     // ceil(a / b) = floor((a + b - 1) / b) for b > 0.
     Value less = b.createOrFold<arith::SubIOp>(loc, rhs, constant(1));
-    return buildAffine(b, loc, AffineExprKind::FloorDiv, b.createOrFold<arith::AddIOp>(loc, lhs, less),
-                       rhs);
+    return buildAffine(b, loc, AffineExprKind::FloorDiv,
+                       b.createOrFold<arith::AddIOp>(loc, lhs, less), rhs);
   }
   default:
     break;
@@ -164,11 +164,10 @@ Value buildAffine(OpBuilder &b, Location loc, AffineExprKind kind, Value lhs, Va
   // Division that rounds to zero is one too high when the remainder is negative. Spelled out, so
   // that no expansion pass is needed.
   Value rem = b.createOrFold<arith::RemSIOp>(loc, lhs, rhs);
-  Value negative =
-      b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, rem, constant(0));
+  Value negative = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, rem, constant(0));
   if (kind == AffineExprKind::Mod)
-    return b.createOrFold<arith::SelectOp>(loc, negative, b.createOrFold<arith::AddIOp>(loc, rem, rhs),
-                                           rem);
+    return b.createOrFold<arith::SelectOp>(loc, negative,
+                                           b.createOrFold<arith::AddIOp>(loc, rem, rhs), rem);
   Value quotient = b.createOrFold<arith::DivSIOp>(loc, lhs, rhs);
   return b.createOrFold<arith::SelectOp>(
       loc, negative, b.createOrFold<arith::SubIOp>(loc, quotient, constant(1)), quotient);

@@ -393,8 +393,8 @@ LogicalResult Builder::addInsert(tensor::InsertSliceOp op) {
   unsigned at = 0;
   for (unsigned d = 0; d < dropped.size(); ++d) {
     AffineExpr loop = dropped[d] ? zero() : index[at++];
-    AffineExpr to = host.exprOf(op.getMixedOffsets()[d]) +
-                    loop * host.exprOf(op.getMixedStrides()[d]);
+    AffineExpr to =
+        host.exprOf(op.getMixedOffsets()[d]) + loop * host.exprOf(op.getMixedStrides()[d]);
     if (constantOf(to) != 0 && constantOf(host.sizeOf(dest, d)) != 1)
       output.access.terms.push_back({to, d, d});
   }
@@ -655,8 +655,7 @@ void Model::mergeClasses() {
       if (node.hasLoop(a) != node.hasLoop(b) || node.reduces(a) != node.reduces(b))
         return false;
       bool all = true;
-      node.forEachAccess(
-          [&](const Access &access, bool) { all = all && adjacent(access, a, b); });
+      node.forEachAccess([&](const Access &access, bool) { all = all && adjacent(access, a, b); });
       if (!all)
         return false;
     }

@@ -99,7 +99,7 @@ struct Model {
 
   HostValues host;
   std::vector<Buffer> buffers;
-  std::vector<Node> nodes;                  // in program order
+  std::vector<Node> nodes;                     // in program order
   llvm::SmallVector<mlir::AffineExpr> extents; // per class
 
   // Whether two classes that are adjacent everywhere can run as one; merges all such pairs.

@@ -266,8 +266,7 @@ void Planner::makeGroups(Part &part, const std::set<int> &shared) {
       // All reductions of a group reduce the same loops. Scans keep their order, so they are
       // alone with nodes of their kind.
       bool isReduction = !reduced.empty();
-      if (isReduction && !group.reduced.empty() &&
-          all(group.reduced, {}) != all(reduced, {}))
+      if (isReduction && !group.reduced.empty() && all(group.reduced, {}) != all(reduced, {}))
         continue;
       target = g;
       break;
@@ -360,7 +359,9 @@ int Planner::ridesIn(const Part &part, int id, ArrayRef<int> groupOf) {
       continue;
     bool ok = true;
     for (int n : part.nodes) {
-      auto late = [&] { return groupOf[n] > groupOf[last] || (groupOf[n] == groupOf[last] && n > last); };
+      auto late = [&] {
+        return groupOf[n] > groupOf[last] || (groupOf[n] == groupOf[last] && n > last);
+      };
       for (const auto &[op, access] : node(n).gathers)
         ok = ok && (access.buffer != id || groupOf[n] < groupOf[last]);
       node(n).forEachAccess([&](const Access &access, bool isWrite) {
@@ -462,8 +463,7 @@ void Planner::countTiles(Part &part) {
       if (kind == Storage::None || kind == Storage::Scratch)
         return;
       Type element = model.buffers[access.buffer].element;
-      int64_t bytes =
-          element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+      int64_t bytes = element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
       auto uses = [&](int c) {
         return llvm::any_of(access.terms,
                             [&](const Term &term) { return dependsOn(term.index, c); });
@@ -510,8 +510,8 @@ Part Planner::planPart(ArrayRef<int> nodes) {
       part.outer.push_back(c);
   if (part.mode == LaneMode::Column) {
     bool reduces = llvm::any_of(nodes, [&](int n) { return node(n).isReduction(); });
-    bool allShared = llvm::all_of(
-        nodes, [&](int n) { return node(n).loops.size() == shared.size(); });
+    bool allShared =
+        llvm::all_of(nodes, [&](int n) { return node(n).loops.size() == shared.size(); });
     if (!vectorizable)
       part.lanes = 1;
     if (int turned = part.lanes > 1 && allShared ? turnedClass(part) : -1; turned >= 0) {

@@ -29,10 +29,10 @@ enum class LaneMode {
 struct Part {
   llvm::SmallVector<int> nodes;
   LaneMode mode = LaneMode::Row;
-  int lanes = 1;                // elements of a vector; 1: scalar code
-  int lane = -1;                // the lane class of Column and Turn
-  int turned = -1;              // Turn: the class that unit stride runs along when reading
-  int64_t chunk = 0;            // Column: lane elements of a tile; Turn: `turned` elements of a tile
+  int lanes = 1;     // elements of a vector; 1: scalar code
+  int lane = -1;     // the lane class of Column and Turn
+  int turned = -1;   // Turn: the class that unit stride runs along when reading
+  int64_t chunk = 0; // Column: lane elements of a tile; Turn: `turned` elements of a tile
   llvm::SmallVector<int> outer; // classes of the tile space, outermost first
   std::vector<Group> groups;
   mlir::AffineExpr tiles;

@@ -3,8 +3,8 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -15,16 +15,17 @@ namespace nx::loops {
 // A generic that copies `source` into a new tensor.
 static Value copyOf(OpBuilder &b, Location loc, Value source) {
   auto type = cast<RankedTensorType>(source.getType());
-  Value empty = tensor::EmptyOp::create(b, loc, tensor::getMixedSizes(b, loc, source),
-                                        type.getElementType());
+  Value empty =
+      tensor::EmptyOp::create(b, loc, tensor::getMixedSizes(b, loc, source), type.getElementType());
   if (empty.getType() != type)
     empty = tensor::CastOp::create(b, loc, type, empty);
   AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> loops(type.getRank(), utils::IteratorType::parallel);
-  auto copy = linalg::GenericOp::create(
-      b, loc, TypeRange{type}, ValueRange{source}, ValueRange{empty},
-      ArrayRef<AffineMap>{identity, identity}, loops,
-      [](OpBuilder &b, Location loc, ValueRange args) { linalg::YieldOp::create(b, loc, args[0]); });
+  auto copy = linalg::GenericOp::create(b, loc, TypeRange{type}, ValueRange{source},
+                                        ValueRange{empty}, ArrayRef<AffineMap>{identity, identity},
+                                        loops, [](OpBuilder &b, Location loc, ValueRange args) {
+                                          linalg::YieldOp::create(b, loc, args[0]);
+                                        });
   return copy.getResult(0);
 }
 
@@ -36,9 +37,8 @@ static Value filled(OpBuilder &b, linalg::FillOp fill) {
   Value value = fill.getInputs()[0];
   auto generic = linalg::GenericOp::create(
       b, fill.getLoc(), TypeRange{type}, ValueRange{}, ValueRange{fill.getOutputs()[0]},
-      ArrayRef<AffineMap>{identity}, loops, [&](OpBuilder &b, Location loc, ValueRange) {
-        linalg::YieldOp::create(b, loc, value);
-      });
+      ArrayRef<AffineMap>{identity}, loops,
+      [&](OpBuilder &b, Location loc, ValueRange) { linalg::YieldOp::create(b, loc, value); });
   return generic.getResult(0);
 }
 
@@ -52,12 +52,13 @@ static bool worthFusing(OpOperand *operand) {
   if (consumer.getMatchingIndexingMap(operand).isPermutation())
     return true;
   return producer.getBody()
-      ->walk([](Operation *op) {
-        bool costly = isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
-                      isa<tensor::ExtractOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op);
-        return costly ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted() == false;
+             ->walk([](Operation *op) {
+               bool costly =
+                   isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+                   isa<tensor::ExtractOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op);
+               return costly ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted() == false;
 }
 
 LogicalResult prepare(func::FuncOp kernel, bool fuse) {

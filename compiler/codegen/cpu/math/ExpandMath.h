@@ -1,9 +1,9 @@
 // Math functions as arithmetic: what `math` ops of kernels become before LLVM sees them.
 //
 // Code images are closed, so no call of a math library may be left. Each function is a polynomial
-// or rational approximation on scalars and vectors of f32 and f64; f16 and bf16 compute in f32. NaN,
-// infinities and signed zeros are treated as C's Annex F has it. docs/math-functions.md states the
-// largest error of each.
+// or rational approximation on scalars and vectors of f32 and f64; f16 and bf16 compute in f32.
+// NaN, infinities and signed zeros are treated as C's Annex F has it. docs/math-functions.md states
+// the largest error of each.
 #ifndef NX_CODEGEN_MATH_EXPANDMATH_H
 #define NX_CODEGEN_MATH_EXPANDMATH_H
 

@@ -66,8 +66,7 @@ int main(int argc, char **argv) {
     return 1;
   nx::KernelCompileOptions compile;
   compile.addMathPasses = nx::addMathPasses;
-  FailureOr<std::vector<char>> image =
-      nx::compileKernelModule(*module, kernels, **target, compile);
+  FailureOr<std::vector<char>> image = nx::compileKernelModule(*module, kernels, **target, compile);
   if (failed(image))
     return 1;
   std::error_code error;
