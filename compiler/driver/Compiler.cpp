@@ -152,7 +152,7 @@ LogicalResult Compiler::import() {
     if (const Param *bytes = catalog.lookup(param.getName()))
       theReport.parameterBytes += bytes->bytes.size();
   });
-  return success();
+  return runPasses([](OpPassManager &pm) { pm.addPass(createNxCheckSupported()); });
 }
 
 /// Reads what `dump` wrote; the parameters' bytes come from the model named beside it.

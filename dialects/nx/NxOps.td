@@ -488,7 +488,8 @@ def Nx_DispatchOp : Nx_PureOp<"dispatch", [DeclareOpInterfaceMethods<SymbolUserO
 def Nx_ShardOp : Nx_InferredOp<"shard"> {
   let summary = "This rank's part of a value that all ranks have";
   let description = [{
-    Of dimension `dim`, cut into `parts` equal parts, rank r keeps part r. With `blocks` > 1 as in the recipe step of the same name.
+    Of dimension `dim`, cut into `parts` equal parts, rank r keeps part r. With `blocks` > 1 the dimension is first
+    cut into that many equal blocks, and each rank keeps its part of every block, side by side.
   }];
   let arguments = (ins Nx_Tensor:$x, I64Attr:$dim, I64Attr:$parts, DefaultValuedAttr<I64Attr, "1">:$blocks);
   let results = (outs Nx_Tensor:$result);

@@ -7,9 +7,11 @@
 #include "compiler/driver/Report.h"
 #include "compiler/driver/Version.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -116,6 +118,15 @@ int compileCommand(CommandLine &line) {
   }
   if (options.to == Phase::Emit && options.output.empty())
     return usageError("no output file; say -o OUT.nxe, or --to PHASE for a phase before emit");
+  // Before any work: the compilation may take long.
+  if (options.to == Phase::Emit) {
+    std::string folder = llvm::sys::path::parent_path(options.output).str();
+    if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
+      llvm::errs() << "nxcc: error: cannot create the output file '" << options.output << "': " << std::strerror(errno)
+                   << "; check that its folder exists and is writable\n";
+      return kRefused;
+    }
+  }
   if (options.from != Phase::Import && options.to == Phase::Emit && options.paramsModel.empty())
     return usageError("--from " + line.from + " reads a program without weights; name their model with --params MODEL");
   for (size_t at = 0; at < line.targets.size();) {

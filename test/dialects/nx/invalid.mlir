@@ -98,7 +98,7 @@ func.func @constant_size() {
 // -----
 
 func.func @recipe() {
-  // expected-error @+1 {{#nx.shard<dim = 0, parts = 3> does not divide 'tensor<4x4xf32>'}}
+  // expected-error @+1 {{#nx.shard<dim = 0, parts = 3>: 4 elements of 'tensor<4x4xf32>' do not divide into 3 parts}}
   %0 = nx.param "w" source tensor<4x4xf32> recipe [#nx.shard<dim = 0, parts = 3>] : tensor<4x4xf32>
   return
 }
