@@ -2,6 +2,7 @@
 //
 //   all_reduce(a) + all_reduce(b)         -> all_reduce(a + b)
 //   (all_reduce(a) + c) + all_reduce(b)   -> all_reduce(a + b) + c
+//   all_reduce(a + share(c))              -> all_reduce(a) + c, when all ranks have c
 //   slice(all_reduce(x))                  -> all_reduce(slice(x))
 //   shard(all_reduce(x))                  -> reduce_scatter(x)
 //   shard(all_gather(x))                  -> x, or all_to_all(x) when the dimensions differ
@@ -60,6 +61,34 @@ struct MergeSumsAcrossTerm : OpRewritePattern<AddOp> {
       }
     }
     return rewriter.notifyMatchFailure(op, "not a sum of two all_reduces and a term");
+  }
+};
+
+/// The planner adds what every rank has to a partial sum, by shares; where the sum follows, add it then.
+struct TermAfterReduce : OpRewritePattern<AllReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AllReduceOp op, PatternRewriter &rewriter) const override {
+    if (op.getKind() != ReduceKind::sum)
+      return rewriter.notifyMatchFailure(op, "not a sum");
+    // The additions that only this sum uses.
+    SmallVector<Value> tree{op.getX()};
+    while (!tree.empty()) {
+      auto add = tree.pop_back_val().getDefiningOp<AddOp>();
+      if (!add || !add->hasOneUse() || add.getType() != op.getType())
+        continue;
+      for (auto [x, y] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
+        auto share = y.getDefiningOp<MulOp>();
+        if (!share || !share->hasAttr(kShareAttr) || x.getType() != add.getType())
+          continue;
+        rewriter.setInsertionPointAfter(op);
+        auto sum = AddOp::create(rewriter, add.getLoc(), op, share.getLhs());
+        rewriter.replaceOp(add, x);
+        rewriter.replaceAllUsesExcept(op, sum, sum);
+        return success();
+      }
+      tree.append({add.getLhs(), add.getRhs()});
+    }
+    return rewriter.notifyMatchFailure(op, "no share is added");
   }
 };
 
@@ -145,5 +174,5 @@ struct ShardOfSource : OpRewritePattern<ShardOp> {
 
 void nx::populateCollectivePatterns(RewritePatternSet &patterns) {
   patterns.add<MergeSums, MergeSumsAcrossTerm, SliceBeforeReduce, ShardOfReduce, ShardOfGather, GatherOfPart,
-               ShardOfSource>(patterns.getContext());
+               ShardOfSource, TermAfterReduce>(patterns.getContext());
 }

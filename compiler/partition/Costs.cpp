@@ -114,11 +114,12 @@ double Costs::compute(const SearchSpace &space, const OpNode &op, const Strategy
     add(value, choice);
   for (auto [value, choice] : llvm::zip_equal(op.results, strategy.results))
     add(value, choice);
-  constexpr double tieBreak = 1e-18;
+  // Ties: smaller values, then fewer blocks.
+  double tieBreak = localBytes * 1e-18 + (strategy.blocks.size() > 1 ? 1e-12 : 0);
   if (!isCostly(op.op))
-    return localBytes * tieBreak;
-  return std::max(flopsOf(op.op) * share / options.cost.flopsPerSecond,
-                  localBytes / options.cost.memoryBytesPerSecond);
+    return tieBreak;
+  return tieBreak + std::max(flopsOf(op.op) * share / options.cost.flopsPerSecond,
+                             localBytes / options.cost.memoryBytesPerSecond);
 }
 
 double Costs::movedBytes(RankedTensorType type, const Sharding &from, const Sharding &to) const {
@@ -135,9 +136,13 @@ double Costs::movedBytes(RankedTensorType type, const Sharding &from, const Shar
 double Costs::reshard(RankedTensorType type, const Sharding &from, const Sharding &to) const {
   if (from == to)
     return 0;
-  if (to.isPartial())
-    return infinity;
   const CostModel &cost = options.cost;
+  if (to.isPartial()) {
+    // A term of a mean is the value itself, a term of a sum its N-th part.
+    if (!from.isReplicated() || !isa<FloatType>(type.getElementType()))
+      return infinity;
+    return to.reduce == ReduceKind::mean ? 0 : to.reduce == ReduceKind::sum ? cost.copySeconds : infinity;
+  }
   auto copy = [&](double bytes) { return cost.copySeconds + bytes / cost.memoryBytesPerSecond; };
   double bytes = bytesOf(type), local = bytes / options.degree, seconds = 0;
   if (!from.isReplicated())
@@ -153,5 +158,7 @@ double Costs::reshard(RankedTensorType type, const Sharding &from, const Shardin
 
 double Costs::source(const ValueNode &value, const Sharding &to) const {
   double bytes = bytesOf(value.type());
+  if (to.isPartial())
+    return bytes * options.cost.weightSecondsPerByte + reshard(value.type(), Sharding::replicated(), to);
   return (to.isSplit() ? bytes / options.degree : bytes) * options.cost.weightSecondsPerByte;
 }

@@ -93,6 +93,9 @@ LogicalResult Partitioner::rewrite(const OpNode &node, const Strategy &strategy)
   }
 
   OpBuilder builder(op);
+  if (strategy.picksKeys)
+    for (unsigned i : {1, 2})
+      operands[i] = pickKeyHeads(builder, op->getLoc(), operands[i], space.parts);
   Operation *part = builder.clone(*op, inside);
   part->setOperands(operands);
   SmallVector<Type> types;
@@ -208,5 +211,8 @@ LogicalResult nx::partition(ModuleOp module, const PartitionOptions &options, Pa
       return failure();
   RewritePatternSet patterns(module.getContext());
   populateCollectivePatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
+  if (failed(applyPatternsGreedily(module, std::move(patterns))))
+    return failure();
+  module.walk([](MulOp op) { op->removeAttr(kShareAttr); });
+  return success();
 }

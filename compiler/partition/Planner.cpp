@@ -114,8 +114,7 @@ double Solver::price(unsigned value, unsigned from, unsigned to) {
 double Solver::sourcePrice(unsigned value, unsigned to) const {
   if (auto it = pins.find(value); it != pins.end() && !llvm::is_contained(it->second, to))
     return infinity;
-  const ValueNode &node = space.values[value];
-  return node.choices[to].isPartial() ? infinity : costs.source(node, node.choices[to]);
+  return costs.source(space.values[value], space.values[value].choices[to]);
 }
 
 unsigned Solver::cheapest(unsigned value, Mask mask, unsigned to, double &cost) {
@@ -170,10 +169,14 @@ void Solver::after(unsigned op, unsigned strategy, ArrayRef<Mask> before,
 }
 
 void Solver::prune(std::vector<State> &states, ArrayRef<unsigned> live) {
-  std::stable_sort(states.begin(), states.end(),
-                   [](const State &a, const State &b) { return a.cost < b.cost; });
+  // Of equal costs the first one found comes first, so that plans do not depend on anything else.
+  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, states.size()));
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return std::pair(states[a].cost, a) < std::pair(states[b].cost, b);
+  });
   std::vector<State> kept;
-  for (State &state : states) {
+  for (unsigned index : order) {
+    State &state = states[index];
     if (kept.size() >= maxStates)
       break;
     bool isDominated = llvm::any_of(kept, [&](const State &better) {

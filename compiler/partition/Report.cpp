@@ -4,6 +4,7 @@
 #include "compiler/partition/UserPlan.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace nx;
@@ -58,14 +59,19 @@ std::string Reporter::cannotSplit(const OpNode &node) const {
   if (auto attention = dyn_cast<AttentionOp>(node.op)) {
     auto heads = constantOf(dimOf(cast<RankedTensorType>(attention.getQuery().getType()), 1));
     auto keyHeads = constantOf(dimOf(cast<RankedTensorType>(attention.getKey().getType()), 1));
-    if (divides(*keyHeads) || divides(*heads / *keyHeads))
+    auto isLegal = [&](int64_t degree) {
+      return *keyHeads % degree == 0 || *heads / *keyHeads % degree == 0 ||
+             *heads % std::lcm(*keyHeads, degree) == 0;
+    };
+    if (isLegal(space.parts))
       return "";
-    std::string text = std::to_string(*heads) + " heads";
+    std::string text = std::to_string(*heads) + " heads", legal;
     if (*heads != *keyHeads)
       text += " on " + std::to_string(*keyHeads) + " key heads";
-    return text + " do not divide by " + std::to_string(space.parts) +
-           "; legal degrees: " + legalDegrees(*keyHeads) +
-           (*heads != *keyHeads && *keyHeads > 1 ? " or " + legalDegrees(*heads / *keyHeads) : "");
+    for (int64_t degree = 1; degree <= *heads; ++degree)
+      if (isLegal(degree))
+        legal += (legal.empty() ? "" : ", ") + std::to_string(degree);
+    return text + " do not divide by " + std::to_string(space.parts) + "; legal degrees: " + legal;
   }
   std::string sizes;
   for (auto [i, factor] : llvm::enumerate(node.rule.factors)) {

@@ -207,14 +207,17 @@ std::optional<Sharding> SearchSpace::shardingOf(const OpNode &node, ArrayRef<Fac
   return Sharding::replicated();
 }
 
-unsigned SearchSpace::choice(unsigned value, const Sharding &sharding) {
+unsigned SearchSpace::choice(unsigned value, const Sharding &sharding, bool isMade) {
   SmallVector<Sharding> &choices = values[value].choices;
   auto *it = llvm::find(choices, sharding);
   unsigned index = it - choices.begin();
-  if (it == choices.end()) {
+  bool isNew = it == choices.end();
+  if (isNew)
     choices.push_back(sharding);
+  if (isNew && !isMade)
+    notMade.insert({value, index});
+  else if (isNew || (isMade && notMade.erase({value, index})))
     worklist.push_back({value, index});
-  }
   return index;
 }
 
@@ -257,22 +260,49 @@ void SearchSpace::addSplit(unsigned op, unsigned factor, ArrayRef<int64_t> block
     node.strategies.push_back(std::move(strategy));
 }
 
-/// Lets `op` pass on the partial state that an operand may have.
+void SearchSpace::addKeyPicking(unsigned op) {
+  OpNode &node = ops[op];
+  if (!isa<AttentionOp>(node.op))
+    return;
+  auto headsOf = [&](unsigned operand) { return *constantOf(dimOf(values[node.operands[operand]].type(), 1)); };
+  int64_t heads = headsOf(0), keyHeads = headsOf(1);
+  // Each key head is repeated until all ranks have a whole number of them.
+  if (keyHeads % parts == 0 || heads / keyHeads % parts == 0 || heads % std::lcm(keyHeads, parts))
+    return;
+  Strategy strategy = node.strategies[0];
+  strategy.picksKeys = true;
+  strategy.factor = node.rule.results[0][1].factors.front();
+  Sharding byHeads = Sharding::split(1, {heads});
+  strategy.operands[0] = choice(node.operands[0], byHeads);
+  if (node.operands.size() > 3) {
+    RankedTensorType mask = values[node.operands[3]].type();
+    int64_t dim = mask.getRank() - 3;
+    if (dim >= 0 && constantOf(dimOf(mask, dim)) == heads)
+      strategy.operands[3] = choice(node.operands[3], Sharding::split(dim, {heads}));
+  }
+  strategy.results[0] = choice(node.results[0], byHeads);
+  node.strategies.push_back(std::move(strategy));
+}
+
+/// Lets `op` pass on the partial state that an operand may have. Another operand may have to be made
+/// partial for that: each rank then takes its share of a value that all have.
 void SearchSpace::addLinear(unsigned op, unsigned value, unsigned choiceIndex) {
   Sharding state = values[value].choices[choiceIndex];
-  if (state.reduce != ReduceKind::sum && state.reduce != ReduceKind::mean)
+  // A contraction of a partial value would be computed in full by every rank.
+  if ((state.reduce != ReduceKind::sum && state.reduce != ReduceKind::mean) ||
+      isa<MatmulOp, ConvOp, AttentionOp>(ops[op].op))
     return;
-  // The list of strategies may grow while choices are added, the rule does not.
+  bool isFloat = isa<FloatType>(values[value].type().getElementType());
   for (auto &set : ops[op].rule.linear) {
-    bool possible = llvm::all_of(set, [&](unsigned operand) {
-      return llvm::is_contained(values[ops[op].operands[operand]].choices, state);
-    });
     bool concerned = llvm::any_of(set, [&](unsigned operand) { return ops[op].operands[operand] == value; });
+    bool possible = llvm::all_of(set, [&](unsigned operand) {
+      return isFloat || llvm::is_contained(values[ops[op].operands[operand]].choices, state);
+    });
     if (!possible || !concerned)
       continue;
     Strategy strategy = ops[op].strategies[0];
     for (unsigned operand : set)
-      strategy.operands[operand] = choice(ops[op].operands[operand], state);
+      strategy.operands[operand] = choice(ops[op].operands[operand], state, /*isMade=*/false);
     for (auto [i, result] : llvm::enumerate(ops[op].results))
       strategy.results[i] = choice(result, state);
     if (!llvm::is_contained(ops[op].strategies, strategy))
@@ -350,12 +380,14 @@ void SearchSpace::propagate(unsigned value, unsigned choiceIndex) {
 }
 
 void SearchSpace::enumerate() {
-  for (unsigned op = 0; op < ops.size(); ++op)
+  for (unsigned op = 0; op < ops.size(); ++op) {
+    addKeyPicking(op);
     for (unsigned f = 0; f < ops[op].rule.factors.size(); ++f) {
       auto size = constantOf(ops[op].rule.factors[f].size);
       if (size && isModelFactor(ops[op], f))
         addSplit(op, f, {*size});
     }
+  }
   while (!worklist.empty()) {
     auto [value, choiceIndex] = worklist.pop_back_val();
     propagate(value, choiceIndex);

@@ -18,6 +18,9 @@ struct Strategy {
   int factor = -1;                        // the split factor of the rule, or none
   llvm::SmallVector<int64_t, 3> blocks;   // its blocks
   llvm::SmallVector<unsigned> operands, results; // indices into the values' choices
+  /// Attention with more ranks than key heads: split by query heads; every rank has all keys and values
+  /// and picks those of its heads.
+  bool picksKeys = false;
   bool operator==(const Strategy &) const = default;
 };
 
@@ -66,14 +69,17 @@ private:
   void collect(mlir::func::FuncOp func);
   void findOrigins(mlir::func::FuncOp func);
   void enumerate();
-  unsigned choice(unsigned value, const Sharding &sharding);
+  /// The index of a choice, added if need be. With `isMade` an operation makes it, and others may pass it on.
+  unsigned choice(unsigned value, const Sharding &sharding, bool isMade = true);
   void addSplit(unsigned op, unsigned factor, llvm::ArrayRef<int64_t> blocks,
                 std::optional<std::pair<unsigned, unsigned>> operandChoice = {});
+  void addKeyPicking(unsigned op);
   void addLinear(unsigned op, unsigned value, unsigned choiceIndex);
   void propagate(unsigned value, unsigned choiceIndex);
 
   llvm::SmallVector<llvm::SmallVector<unsigned>> opsOf; // operations that touch each value
   llvm::SmallVector<std::pair<unsigned, unsigned>> worklist; // (value, choice) not yet propagated
+  llvm::DenseSet<std::pair<unsigned, unsigned>> notMade; // partial only because a user takes shares
 };
 
 } // namespace nx

@@ -1,6 +1,7 @@
 //===- Sharding.cpp - Types and conversions of sharded values -------------===//
 
 #include "compiler/partition/Sharding.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace nx;
@@ -87,11 +88,8 @@ static Value gatherParts(OpBuilder &b, Location loc, Value x, const Sharding &fr
   return ConcatOp::create(b, loc, pieces, dim);
 }
 
-/// A partial mean is a sum of terms divided by their number.
-static Value asPartialSum(OpBuilder &b, Location loc, Value x, ReduceKind &kind, int64_t parts) {
-  if (kind != ReduceKind::mean)
-    return x;
-  kind = ReduceKind::sum;
+/// One of `parts` equal terms of x.
+static MulOp share(OpBuilder &b, Location loc, Value x, int64_t parts) {
   Type element = cast<RankedTensorType>(x.getType()).getElementType();
   auto scalar = RankedTensorType::get({}, element);
   Value scale = ConstantOp::create(
@@ -99,15 +97,28 @@ static Value asPartialSum(OpBuilder &b, Location loc, Value x, ReduceKind &kind,
   return MulOp::create(b, loc, x, scale);
 }
 
+/// A value that every rank has, as a term of a sum or mean over the ranks.
+static Value asTerm(OpBuilder &b, Location loc, Value x, ReduceKind reduce, int64_t parts) {
+  if (reduce != ReduceKind::sum)
+    return x;
+  MulOp term = share(b, loc, x, parts);
+  term->setAttr(kShareAttr, b.getUnitAttr());
+  return term;
+}
+
 Value nx::reshard(OpBuilder &b, Location loc, Value value, RankedTensorType type,
                   const Sharding &from, const Sharding &to, int64_t parts) {
   if (from == to)
     return value;
   if (from.isReplicated())
-    return takePart(b, loc, value, to, parts);
+    return to.isPartial() ? asTerm(b, loc, value, to.reduce, parts) : takePart(b, loc, value, to, parts);
   if (from.isPartial()) {
     ReduceKind kind = from.reduce;
-    value = asPartialSum(b, loc, value, kind, parts);
+    // A mean is a sum of equal shares.
+    if (kind == ReduceKind::mean) {
+      value = share(b, loc, value, parts);
+      kind = ReduceKind::sum;
+    }
     if (to.isSplit() && to.isContiguous())
       return ReduceScatterOp::create(b, loc, value, kind, to.dim, parts);
     value = AllReduceOp::create(b, loc, value, kind, parts);
@@ -120,6 +131,8 @@ Value nx::reshard(OpBuilder &b, Location loc, Value value, RankedTensorType type
 }
 
 Value nx::shardConstant(OpBuilder &b, ConstantOp constant, const Sharding &to, int64_t parts) {
+  if (to.isPartial())
+    return asTerm(b, constant.getLoc(), constant, to.reduce, parts);
   if (!to.isSplit())
     return constant;
   if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
@@ -128,6 +141,8 @@ Value nx::shardConstant(OpBuilder &b, ConstantOp constant, const Sharding &to, i
 }
 
 Value nx::shardParam(OpBuilder &b, ParamOp param, const Sharding &to, int64_t parts) {
+  if (to.isPartial())
+    return asTerm(b, param.getLoc(), param, to.reduce, parts);
   if (!to.isSplit())
     return param;
   SmallVector<Attribute> recipe(param.getRecipe().getValue());
@@ -138,6 +153,21 @@ Value nx::shardParam(OpBuilder &b, ParamOp param, const Sharding &to, int64_t pa
   recipe.insert(recipe.end() - isPacked, step);
   return ParamOp::create(b, param.getLoc(), localType(param.getType(), to, parts), param.getName(),
                          param.getSourceType(), b.getArrayAttr(recipe));
+}
+
+Value nx::pickKeyHeads(OpBuilder &b, Location loc, Value keys, int64_t parts) {
+  auto type = cast<RankedTensorType>(keys.getType());
+  SmallVector<AffineExpr> dims = dimsOf(type);
+  int64_t heads = *constantOf(dims[1]), copies = std::lcm(heads, parts) / heads;
+  // Repeat each head: [B, H, T, D] -> [B, H, 1, T, D] -> [B, H, copies, T, D] -> [B, H * copies, T, D].
+  dims.insert(dims.begin() + 2, getAffineConstantExpr(1, b.getContext()));
+  keys = ReshapeOp::create(b, loc, withDims(type, dims), keys);
+  dims[2] = getAffineConstantExpr(copies, b.getContext());
+  keys = BroadcastOp::create(b, loc, withDims(type, dims), keys);
+  dims[1] = dims[1] * copies;
+  dims.erase(dims.begin() + 2);
+  keys = ReshapeOp::create(b, loc, withDims(type, dims), keys);
+  return ShardOp::create(b, loc, keys, /*dim=*/1, parts, /*blocks=*/1);
 }
 
 std::string nx::nodeName(Operation *op) {

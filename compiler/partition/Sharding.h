@@ -40,7 +40,7 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Sharding &sharding);
 mlir::RankedTensorType localType(mlir::RankedTensorType type, const Sharding &sharding, int64_t parts);
 
 /// Emits what turns a rank's `value` from one state into another; `type` is the type of the whole
-/// value. There is no way to make a partial value of another one.
+/// value. A replicated value becomes a term of a sum by taking its N-th part; a split one cannot.
 mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                     mlir::RankedTensorType type, const Sharding &from, const Sharding &to, int64_t parts);
 
@@ -49,6 +49,14 @@ mlir::Value shardConstant(mlir::OpBuilder &builder, ConstantOp constant, const S
 
 /// A rank's part of a parameter: a step in its recipe.
 mlir::Value shardParam(mlir::OpBuilder &builder, ParamOp param, const Sharding &to, int64_t parts);
+
+/// From all key (or value) heads `[B, H, T, D]` those that a rank's 1/parts of the query heads use, where
+/// parts is no divisor of H.
+mlir::Value pickKeyHeads(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value keys, int64_t parts);
+
+/// Marks the multiplication that made a replicated value a term of a sum, so that it can be undone when
+/// the sum is taken next. Only inside `partition`.
+inline constexpr llvm::StringLiteral kShareAttr = "nx.share";
 
 /// The name of the source node of `op`, or its operation name.
 std::string nodeName(mlir::Operation *op);
