@@ -9,6 +9,7 @@ what was compared and how far it was off. Ends with a line "N passed, M failed".
 """
 import argparse
 import contextlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -24,9 +25,10 @@ class Failure(Exception):
     pass
 
 
-def call(command, timeout=600):
+def call(command, timeout=600, **environment):
     try:
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
+                              env=dict(os.environ, **environment))
     except subprocess.TimeoutExpired:
         raise Failure(f"{command[0].name} ran longer than {timeout} s")
     if done.returncode != 0:
@@ -99,13 +101,14 @@ class Tester:
         call([self.nxcc, "compile", path, "-o", out, "--tp", degree, *options])
         return out, f"{time.monotonic() - begin:.2f} s"
 
-    def run(self, executable, feeds):
+    def run(self, executable, degree, feeds):
         command = [self.nx_run, executable]
         for k, arrays in enumerate(feeds):
             np.savez(self.scratch / f"in{k}.npz", **arrays)
             (self.scratch / f"out{k}.npz").unlink(missing_ok=True)
             command += ["--inputs", self.scratch / f"in{k}.npz", "--outputs", self.scratch / f"out{k}.npz"]
-        call(command)
+        # Cores may outnumber the machine's CPUs, and belong to other tests as well.
+        call(command, NXRT_NUM_CORES=str(degree), NXRT_SHARE_CORES="1")
 
     def test(self, name, degrees, static):
         model = models.MODELS[name]
@@ -116,7 +119,7 @@ class Tester:
                 continue
             with self.case(f"{name} tp={degree} dynamic") as note:
                 executable, note["compile"] = self.compile(path, degree)
-                self.run(executable, [feeds for _, feeds in runs])
+                self.run(executable, degree, [feeds for _, feeds in runs])
                 note["off by"] = f"{compare(self.scratch, len(runs), wants, model):.3f} of the tolerance"
             count = {"none": 0, "first": 1, "all": len(runs)}[static]
             for k in range(count):
@@ -124,7 +127,7 @@ class Tester:
                 label = ",".join(f"{key}={value}" for key, value in sizes.items())
                 with self.case(f"{name} tp={degree} static {label}") as note:
                     executable, note["compile"] = self.compile(path, degree, model.shapes(sizes))
-                    self.run(executable, [feeds])
+                    self.run(executable, degree, [feeds])
                     worst = compare(self.scratch, 1, [wants[k]], model)
                     note["off by"] = f"{worst:.3f} of the tolerance"
 
