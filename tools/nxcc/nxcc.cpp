@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -22,12 +23,20 @@ namespace {
 // Exit statuses; docs/tools.md lists them.
 enum ExitStatus { kDone = 0, kRefused = 1, kUsage = 2, kOutOfMemory = 3 };
 
-void onOutOfMemory(void *, const char *, bool) {
+[[noreturn]] void sayOutOfMemory() {
   static const char message[] =
       "nxcc: error: out of memory; raise --max-memory, or lower -j, or compile on a larger machine\n";
   ssize_t written = ::write(STDERR_FILENO, message, sizeof message - 1);
   (void)written;
   ::_exit(kOutOfMemory);
+}
+
+/// LLVM's last resort. A thread that cannot be made has no memory for its stack.
+void onFatalError(void *, const char *reason, bool) {
+  if (llvm::StringRef(reason).contains("pthread_create"))
+    sayOutOfMemory();
+  llvm::errs() << "nxcc: error: internal: " << reason << "; please report it\n";
+  ::_exit(kRefused);
 }
 
 /// "300M", "2G", "1048576" in bytes.
@@ -187,7 +196,10 @@ int analyzeCommand(CommandLine &line) {
 } // namespace
 
 int main(int argc, char **argv) {
-  llvm::install_bad_alloc_error_handler(onOutOfMemory);
+  // Both ways in which C++ code learns of it: operator new, and LLVM's own allocations.
+  std::set_new_handler(sayOutOfMemory);
+  llvm::install_fatal_error_handler(onFatalError);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { sayOutOfMemory(); });
   CommandLine line;
   CLI::App app("Compiles a trained model to one executable file for accelerator cores.", "nxcc");
   app.require_subcommand(1);
