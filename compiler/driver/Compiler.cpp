@@ -108,7 +108,10 @@ LogicalResult Compiler::runPhase(Phase phase) {
     return import();
   case Phase::Simplify:
     return runPasses([](OpPassManager &pm) {
-      pm.addPass(createCanonicalizerPass());
+      pm.addPass(createNxCanonicalize());
+      pm.addPass(createCSEPass());
+      pm.addPass(createNxFuseForms());
+      pm.addPass(createNxCanonicalize());
       pm.addPass(createCSEPass());
     });
   case Phase::Partition:
