@@ -8,8 +8,9 @@ using namespace mlir;
 using namespace nx;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
-/// More combinations than this are cut to the cheapest ones.
-static constexpr size_t maxStates = 512;
+/// More combinations than this are cut to the cheapest ones. They come from parameters that many
+/// operations share (tied layers), whose states stay open; the work per operation grows with the square.
+static constexpr size_t maxStates = 64;
 
 namespace {
 
@@ -40,8 +41,9 @@ private:
   };
 
   void planSlots();
+  void priceSources();
   double price(unsigned value, unsigned from, unsigned to);
-  double sourcePrice(unsigned value, unsigned to) const;
+  double sourcePrice(unsigned value, unsigned to) const { return sourcePrices[value][to]; }
   /// Cheapest available choice to make `to` of; its cost in `cost`.
   unsigned cheapest(unsigned value, Mask mask, unsigned to, double &cost);
   /// What `strategy` costs in front of and in operation `op`; updates `before` (the masks of the slots before
@@ -56,6 +58,7 @@ private:
   std::vector<Step> steps;
   std::vector<SmallVector<double, 16>> prices; // per value, from * choices + to; NaN when not known yet
   SmallVector<SmallVector<double>> computeCosts;
+  std::vector<SmallVector<double, 4>> sourcePrices; // per source, per choice
 };
 
 /// Slots are the live values in the order of their first appearance: sources appear when an operation
@@ -111,10 +114,17 @@ double Solver::price(unsigned value, unsigned from, unsigned to) {
   return known;
 }
 
-double Solver::sourcePrice(unsigned value, unsigned to) const {
-  if (auto it = pins.find(value); it != pins.end() && !llvm::is_contained(it->second, to))
-    return infinity;
-  return costs.source(space.values[value], space.values[value].choices[to]);
+void Solver::priceSources() {
+  for (auto [value, node] : llvm::enumerate(space.values)) {
+    auto &list = sourcePrices.emplace_back();
+    if (!node.source)
+      continue;
+    auto pin = pins.find(value);
+    for (auto [to, choice] : llvm::enumerate(node.choices)) {
+      bool allowed = pin == pins.end() || llvm::is_contained(pin->second, to);
+      list.push_back(allowed ? costs.source(node, choice) : infinity);
+    }
+  }
 }
 
 unsigned Solver::cheapest(unsigned value, Mask mask, unsigned to, double &cost) {
@@ -203,6 +213,7 @@ void Solver::prune(std::vector<State> &states, ArrayRef<unsigned> live) {
 
 Solution Solver::run() {
   planSlots();
+  priceSources();
   for (const OpNode &node : space.ops) {
     auto &list = computeCosts.emplace_back();
     for (const Strategy &strategy : node.strategies)

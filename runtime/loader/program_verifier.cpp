@@ -442,11 +442,12 @@ static Status verifyKernels(const Executable &executable) {
 }
 
 static Status verifyParams(const Executable &executable, const std::vector<bool> &holdsCode) {
-  Names names;
   for (uint32_t i = 0; i < sizeOf(executable.params()); ++i) {
     const Param &param = *executable.params()->Get(i);
     std::string where = "parameter " + std::to_string(i);
-    NXRT_TRY(names.add(where, param.name()));
+    // Not unique: a weight that is used in two ways (tied embeddings) may be stored in two forms.
+    if (!param.name() || param.name()->size() == 0)
+      return malformed(where, "a name is missing");
     where = "parameter \"" + param.name()->str() + "\"";
     if (!isDType(static_cast<int>(param.dtype())))
       return malformed(where, "its element type is unknown");
