@@ -6,6 +6,8 @@
 #include "compiler/codegen/cpu/Contract.h"
 #include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/target/KernelCompiler.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -27,17 +29,26 @@ struct Bench {
   AffineExpr symbol(unsigned i) { return getAffineSymbolExpr(i, &context); }
   AffineExpr number(int64_t value) { return getAffineConstantExpr(value, &context); }
 
-  void contract(int64_t m, int64_t n, int64_t k) {
+  // With `gelu`, operand 3 is a bias [n] and the result 0.5 x (1 + erf(x / sqrt 2)) of the sums.
+  void contract(int64_t m, int64_t n, int64_t k, bool gelu = false) {
     ContractSpec spec;
-    spec.signature.operands.assign(3, f32());
+    spec.signature.operands.assign(gelu ? 4 : 3, f32());
+    if (gelu)
+      spec.epilogue = [](KernelBuilder &kb, Value x, const TilePoint &at) -> Value {
+        OpBuilder &b = kb.b;
+        x = arith::AddFOp::create(b, kb.loc, x, kb.loadVector(kb.operand(3), at.column, at.mask));
+        Value inner = arith::MulFOp::create(b, kb.loc, x, kb.splat(float(M_SQRT1_2)));
+        Value half = arith::MulFOp::create(b, kb.loc, x, kb.splat(0.5f));
+        return kb.fma(half, math::ErfOp::create(b, kb.loc, inner), half);
+      };
     spec.signature.symbols = 1;
     spec.m = m ? number(m) : symbol(0);
     spec.n = n;
     spec.k = k;
     if (std::optional<ContractBlocking> blocking = override(spec))
       spec.blocking = blocking;
-    kernels.push_back("contract_" + (m ? std::to_string(m) : "m") + "_" + std::to_string(n) + "_" +
-                      std::to_string(k));
+    kernels.push_back((gelu ? "gelu_" : "contract_") + (m ? std::to_string(m) : "m") + "_" +
+                      std::to_string(n) + "_" + std::to_string(k));
     emitContract(*module, kernels.back(), loc(), spec, target);
   }
 
@@ -117,14 +128,16 @@ struct Bench {
          one, [](KernelBuilder &kb) { return kb.index(0); }, one});
   }
 
-  // NX_BENCH_BLOCKING=kc,tiles,outside,ahead,next replaces the chosen blocking; -1 keeps a value.
+  // NX_BENCH_BLOCKING=kc,tiles,outside,ahead,next,results replaces the chosen blocking; -1 keeps a
+  // value.
   std::optional<ContractBlocking> override(const ContractSpec &spec) {
     const char *text = getenv("NX_BENCH_BLOCKING");
     if (!text)
       return std::nullopt;
     ContractBlocking blocking = chooseContractBlocking(spec, target);
-    int values[5] = {-1, -1, -1, -1, -1};
-    sscanf(text, "%d,%d,%d,%d,%d", &values[0], &values[1], &values[2], &values[3], &values[4]);
+    int values[6] = {-1, -1, -1, -1, -1, -1};
+    sscanf(text, "%d,%d,%d,%d,%d,%d", &values[0], &values[1], &values[2], &values[3], &values[4],
+           &values[5]);
     if (values[0] >= 0)
       blocking.depthBlock = std::min<int64_t>(values[0], spec.k);
     if (values[1] >= 0)
@@ -135,6 +148,8 @@ struct Bench {
       blocking.prefetchAhead = values[3];
     if (values[4] >= 0)
       blocking.prefetchNextBlock = values[4];
+    if (values[5] >= 0)
+      blocking.prefetchResults = values[5];
     return blocking;
   }
 };
@@ -169,6 +184,7 @@ int main(int argc, char **argv) {
   bench.batchMatmul(12, 64, true);
   bench.batchMatmul(12, 64, false);
   bench.contract(0, 77, 50);
+  bench.contract(0, 3072, 768, /*gelu=*/true);
   bench.attention(3, 20, true, true);
 
   std::vector<KernelCompileStats> stats;

@@ -82,7 +82,7 @@ def session(nodes, inputs, output, constants):
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info(n, TensorProto.FLOAT, a.shape) for n, a in inputs.items()],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, output.shape)],
-        [numpy_helper.from_array(a, n) for n, a in constants.items()])
+        [numpy_helper.from_array(np.asarray(a), n) for n, a in constants.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -122,15 +122,32 @@ def contract(image, index, m, n, k, reps):
     import torch
     from onnx import helper
     a, b, c = random(m, k), random(k, n), aligned(m, n)
-    nx = image.prepare(index, [a, pack(b), c], [m])
+    bias = random(n)
+    gelu = KERNELS[index].startswith("gelu")
+    nx = image.prepare(index, [a, pack(b), c] + ([bias] if gelu else []), [m])
     nx()
     want = a.astype(np.float64) @ b
+    if gelu:
+        want = torch.nn.functional.gelu(torch.from_numpy(want + bias)).numpy()
     assert np.abs(c - want).max() < 1e-4 * np.abs(want).max()
     at, bt, out = torch.from_numpy(a), torch.from_numpy(b), torch.empty(m, n)
     linear = torch.from_numpy(np.ascontiguousarray(b.T))
+    nodes = [helper.make_node("MatMul", ["a", "b"], ["t" if gelu else "y"])]
+    constants = {"b": b}
+    if gelu:  # what onnxruntime fuses into BiasGelu
+        constants.update(bias=bias, root=np.float32(2 ** 0.5), one=np.float32(1), half=np.float32(0.5))
+        nodes += [helper.make_node("Add", ["t", "bias"], ["x"]), helper.make_node("Div", ["x", "root"], ["d"]),
+                  helper.make_node("Erf", ["d"], ["e"]), helper.make_node("Add", ["e", "one"], ["f"]),
+                  helper.make_node("Mul", ["x", "f"], ["g"]), helper.make_node("Mul", ["g", "half"], ["y"])]
+        bias_t = torch.from_numpy(bias)
+        candidates = {
+            "nx": nx, "onnxruntime": session(nodes, {"a": a}, c, constants),
+            "torch": lambda: torch.nn.functional.gelu(torch.nn.functional.linear(at, linear, bias_t))}
+        measure(f"{KERNELS[index]} m={m}", 2 * m * n * k, candidates, reps or max(20, int(8e9 / (m * n * k))), image)
+        return
     candidates = {
         "nx": nx,
-        "onnxruntime": session([helper.make_node("MatMul", ["a", "b"], ["y"])], {"a": a}, c, {"b": b}),
+        "onnxruntime": session(nodes, {"a": a}, c, constants),
         "torch mm": lambda: torch.mm(at, bt, out=out),
         "torch linear": lambda: torch.nn.functional.linear(at, linear)}
     measure(f"{KERNELS[index]} m={m}", 2 * m * n * k, candidates, reps or max(20, int(8e9 / (m * n * k))), image)
@@ -204,7 +221,7 @@ def main():
         if args.match not in name:
             continue
         parts = name.split("_")
-        if parts[0] == "contract":
+        if parts[0] in ("contract", "gelu"):
             for m in (args.rows if parts[1] == "m" else [int(parts[1])]):
                 contract(image, index, m, int(parts[2]), int(parts[3]), args.reps)
         if parts[0] in ("attention", "matmul"):

@@ -245,6 +245,13 @@ private:
       in.aOffset = kb.add(kb.mul(row, in.aRowStride), start);
       Value cOffset = kb.add(kb.mul(row, cStride), column);
       Value turn = kb.mul(kb.sub(rowTile, rows.firstTile), depth);
+      // The next tile's place in C, for its partial sums or its stores.
+      if (blocking.prefetchResults)
+        for (int64_t r = 0; r < target.mr; ++r)
+          for (int64_t p = 0; p < widePanels; ++p) {
+            Value at = kb.add(cOffset, kb.mul(cStride, kb.add(height, r)));
+            kb.prefetch(kb.operand(spec.c), kb.add(at, p * kPanelWidth), 3, /*write=*/true);
+          }
 
       kb.switchOver(height, heights, [&](int64_t number) {
         auto inC = [&](int64_t i) {
@@ -297,8 +304,10 @@ ContractBlocking chooseContractBlocking(const ContractSpec &spec, const TargetDe
   ContractBlocking blocking;
   // Partial sums lie in C between depth blocks: only f32 can hold them.
   bool holdsSums = spec.signature.operands[spec.c].isF32();
-  constexpr int64_t kDepth = 384;
-  int64_t blocks = holdsSums ? llvm::divideCeil(spec.k, kDepth) : 1;
+  // A block of B is read again by every row tile, from L2 and ahead of time: it may be larger than
+  // L1.
+  int64_t depth = target.l1Bytes * 3 / 2 / (target.nr * 4);
+  int64_t blocks = holdsSums ? llvm::divideCeil(spec.k, depth) : 1;
   blocking.depthBlock = blocks <= 1 ? spec.k : llvm::alignTo(llvm::divideCeil(spec.k, blocks), 8);
 
   // Blocks of about 144 rows, fewer when there are so few columns that threads would lack tiles.
@@ -307,7 +316,7 @@ ContractBlocking chooseContractBlocking(const ContractSpec &spec, const TargetDe
     rows = std::max<int64_t>(24, rows * groups / 16);
   blocking.rowTilesPerBlock = std::max<int64_t>(1, rows / target.mr);
   blocking.depthOutside =
-      blocks > 1 && blocking.rowTilesPerBlock * target.mr * spec.k * 4 > target.l2Bytes / 2;
+      blocks > 1 && blocking.rowTilesPerBlock * target.mr * spec.k * 4 > target.l2Bytes * 3 / 4;
   return blocking;
 }
 
