@@ -117,11 +117,12 @@ ShardingRule nx::elementwiseRule(Operation *op) {
 ShardingRule MatmulOp::getShardingRule() {
   RuleBuilder b(*this);
   RankedTensorType lhs = typeOf(getLhs()), rhs = typeOf(getRhs()), out = getType();
+  const RankedTensorType operands[] = {lhs, rhs};
   int64_t batch = out.getRank() - 2;
   for (int64_t i = 0; i < batch; ++i) {
     unsigned f = b.factor(dimOf(out, i));
     b.result(i, {f});
-    for (auto [index, type] : llvm::enumerate(ArrayRef{lhs, rhs}))
+    for (auto [index, type] : llvm::enumerate(operands))
       if (int64_t dim = i - (out.getRank() - type.getRank()); dim >= 0)
         b.operand(index, dim, {f});
   }
