@@ -90,9 +90,20 @@ Status CpuCore::reserve(uint64_t arenaBytes, uint64_t scratchBytes) {
         "NXRT_CORE_MEMORY.",
         number, static_cast<unsigned long long>(arenaBytes), threads,
         static_cast<unsigned long long>(scratchBytes), static_cast<unsigned long long>(limit));
+  if (limit && std::max<uint64_t>(arenaBytes, arenaPages.size()) +
+                       std::max<uint64_t>(scratchTotal, scratchPages.size()) >
+                   limit)
+    freeMemory(); // what other sizes left behind does not fit beside what these need
+  // An arena that has to grow grows by half at least, if it can: sizes that rise from call to call
+  // would move it every time. Pages that nobody touches take no memory.
   Status status;
-  if (arenaBytes > arenaPages.size())
-    status = arenaPages.allocate(arenaBytes);
+  if (arenaBytes > arenaPages.size()) {
+    const uint64_t roomy = std::max<uint64_t>(arenaBytes, arenaPages.size() / 2 * 3);
+    const bool fits = !limit || scratchTotal + roomy <= limit;
+    status = arenaPages.allocate(fits ? roomy : arenaBytes);
+    if (!status.ok() && roomy > arenaBytes)
+      status = arenaPages.allocate(arenaBytes);
+  }
   if (status.ok() && scratchTotal > scratchPages.size())
     status = scratchPages.allocate(scratchTotal);
   scratchStride = scratchPages.size() / threads / page * page;

@@ -215,7 +215,10 @@ void CpuDevice::release(uint32_t first, uint32_t count) {
 }
 
 void CpuDevice::run(uint32_t first, uint32_t count, RankBody body, void *context) {
-  PinnedScope pinned(cores[first]->leaderCpu());
+  // Changing a thread's CPUs costs several microseconds. It is worth that where pinned threads work
+  // with the caller, which would otherwise have to share a CPU with one of them now and then.
+  const bool alone = count == 1 && cores[first]->threadCount() == 1;
+  PinnedScope pinned(alone ? -1 : cores[first]->leaderCpu());
   for (uint32_t rank = 1; rank < count; ++rank)
     cores[first + rank]->startRank(body, context, rank);
   body(context, 0);

@@ -26,7 +26,8 @@ static Status named(const std::string &path, const Status &status) {
 
 Status ExecutableFile::open(const char *path, Weights weights,
                             std::unique_ptr<ExecutableFile> &file) {
-  int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a named pipe would hold us up until somebody writes to it.
+  int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return makeError(NXRT_IO_ERROR, "%s: cannot be opened: %s. Check the path and its permissions.",
                      path, errnoText(errno).c_str());

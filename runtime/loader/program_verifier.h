@@ -1,8 +1,8 @@
 // Semantic verification of an executable's tables, after FlatBuffers' own check of the encoding.
 // What follows it may rely on:
 //
-// - no table, and no string that names something, is null; names are unique in their table; enums
-//   hold known values;
+// - no table, and no string that names something, is null; names are unique in their table, but for
+//   parameters' (a weight may be stored in two forms); enums hold known values;
 // - every index points into its table; an expression refers to earlier ones, a view to an earlier
 //   buffer;
 // - tp_degree is 1..64, every parameter has one part for each rank, aligned to 64, inside a segment

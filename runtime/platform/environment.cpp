@@ -27,7 +27,7 @@ static constexpr VariableInfo table[] = {
     {Variable::PinThreads, "NXRT_PIN_THREADS", "0 or 1", "1",
      "Whether the threads of a core stay on its CPUs. The thread that calls `nxrt_execute` is "
      "pinned "
-     "while it executes."},
+     "while it executes, where other threads work with it."},
     {Variable::SpinMicroseconds, "NXRT_SPIN_US", "0 to 1000000",
      "50, and 0 when the process has more threads than CPUs",
      "How long a thread that waits for others spins before it sleeps."},

@@ -6,7 +6,6 @@
 #include "test/runtime/support/ExecutableBuilder.h"
 
 #include <cstring>
-#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
@@ -47,7 +46,7 @@ TEST(GoodFiles, AreDeterministic) { EXPECT_EQ(richSpec().build(), richSpec().bui
 
 struct HeaderCase {
   const char *name;
-  std::function<void(NxeHeader &)> change;
+  void (*change)(NxeHeader &);
   bool repair; // the checksum of the header is made right again
   nxrt_status status;
   const char *message;
@@ -187,7 +186,7 @@ TEST(Bytes, CodeIsAlwaysChecked) {
 
 struct TableCase {
   const char *name;
-  std::function<void(ExecutableSpec &)> change;
+  void (*change)(ExecutableSpec &);
   const char *message;
   nxrt_status status = NXRT_INVALID_FILE;
 };

@@ -190,7 +190,7 @@ TEST(Plans, AreCachedBySizes) {
 
 struct PlanCase {
   const char *name;
-  std::function<void(ExecutableSpec &)> change;
+  void (*change)(ExecutableSpec &);
   const char *message;
 };
 
