@@ -69,12 +69,12 @@ llvm::Expected<std::vector<char>> linkImage(llvm::ArrayRef<ObjectBytes> objects,
   for (auto [i, object] : llvm::enumerate(objects)) {
     args.push_back(pathOf(std::to_string(i) + ".o"));
     if (llvm::Error error = writeFile(args.back(), object))
-      return std::move(error);
+      return error;
   }
   args.push_back("--start-lib");
   args.push_back(pathOf("library.o"));
   if (llvm::Error error = writeFile(args.back(), library))
-    return std::move(error);
+    return error;
   args.push_back("--end-lib");
 
   llvm::SmallVector<StringRef> argRefs(args.begin(), args.end());
