@@ -1197,8 +1197,7 @@ void Emitter::emitRun() {
   operands = loadOperand(call, 0, ptr);
   Value dims = loadOperand(call, 1, ptr);
   scratch = loadOperand(call, 2, ptr);
-  auto readElement = [&](Operation *) -> Value { return {}; };
-  HostEvaluator evaluator(model.host, prologue, loc, dims, readElement);
+  HostEvaluator evaluator(model.host, prologue, loc, dims);
   eval = &evaluator;
 
   auto toIndex = [&](Value v) -> Value {
@@ -1207,8 +1206,7 @@ void Emitter::emitRun() {
   Value begin = toIndex(entry.getArgument(1)), end = toIndex(entry.getArgument(2));
   // Parts come one after the other in the tile space.
   Value first = begin, last = end;
-  SmallVector<Operation *> starts;
-  for (auto [i, part] : llvm::enumerate(plan.parts)) {
+  for (Part &part : plan.parts) {
     Value lo = first, hi = last;
     if (plan.parts.size() > 1) {
       Value tiles = eval->get(part.tiles);

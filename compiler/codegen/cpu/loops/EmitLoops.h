@@ -5,8 +5,8 @@
 // and contraction.
 //
 // Input: func.func @k(%in: tensor<...>, ...) -> (tensor<...>, ...), whose arguments and results
-// with dynamic dims carry `nx.shape = affine_map<()[s0, ...] -> (...)>`. Behind the tensors there may
-// be arguments `%s: index {nx.symbol = i}`, the values of symbols. The body may hold
+// with dynamic dims carry `nx.shape = affine_map<()[s0, ...] -> (...)>`. Behind the tensors there
+// may be arguments `%s: index {nx.symbol = i}`, the values of symbols. The body may hold
 //   linalg.generic (one or several results), linalg.fill, other structured linalg ops,
 //   tensor.empty, tensor.extract_slice, tensor.insert_slice, tensor.expand_shape,
 //   tensor.collapse_shape, tensor.cast, tensor.dim, constants (scalar, index, small dense ones),

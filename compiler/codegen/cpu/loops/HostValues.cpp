@@ -210,9 +210,6 @@ Value HostEvaluator::get(Value value) {
   } else if (auto dim = dyn_cast_or_null<tensor::DimOp>(op); dim && dim.getConstantIndex()) {
     if (AffineExpr size = host.sizeOf(dim.getSource(), *dim.getConstantIndex()))
       result = get(size);
-  } else if (isa_and_nonnull<tensor::ExtractOp>(op)) {
-    if (readElement)
-      result = readElement(op);
   } else if (op && op->getNumRegions() == 0 && isPure(op) &&
              llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>)) {
     IRMapping map;

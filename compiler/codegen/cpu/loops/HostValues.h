@@ -12,7 +12,7 @@ namespace nx::loops {
 
 // Describes what a kernel computes outside of its loops. A size is a (semi-)affine expression over
 // symbols: the kernel's own, which the runtime passes, then one for each top-level value that is
-// not affine in those (a clamped offset, an element of a tensor).
+// not affine in those, as a clamped offset.
 class HostValues {
 public:
   explicit HostValues(mlir::func::FuncOp kernel);
@@ -45,11 +45,9 @@ std::optional<unsigned> symbolOf(mlir::BlockArgument arg);
 class HostEvaluator {
 public:
   // New code goes where `builder` stands, which must dominate all uses. `dims`: the kernel call's
-  // dim slots. `readElement` loads one element of a tensor at constant or host indices; null in
-  // functions that have no operands.
-  HostEvaluator(HostValues &host, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value dims,
-                llvm::function_ref<mlir::Value(mlir::Operation *)> readElement = nullptr)
-      : host(host), b(builder), loc(loc), dims(dims), readElement(readElement) {}
+  // dim slots.
+  HostEvaluator(HostValues &host, mlir::OpBuilder &builder, mlir::Location loc, mlir::Value dims)
+      : host(host), b(builder), loc(loc), dims(dims) {}
 
   // An index value.
   mlir::Value get(mlir::AffineExpr expr);
@@ -63,7 +61,6 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::Value dims;
-  llvm::function_ref<mlir::Value(mlir::Operation *)> readElement;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> exprs;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   mlir::Operation *failure = nullptr;

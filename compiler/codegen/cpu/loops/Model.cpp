@@ -554,7 +554,7 @@ LogicalResult Builder::run() {
     else if (auto ret = dyn_cast<func::ReturnOp>(op))
       result = bindResults(ret);
     else if (!isa<linalg::FillOp, tensor::EmptyOp, tensor::DimOp, tensor::ExtractSliceOp,
-                  tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractOp,
+                  tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
                   affine::AffineApplyOp>(op) &&
              !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
       result = op.emitError("loop emitter: not a kernel's op");

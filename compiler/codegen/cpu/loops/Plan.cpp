@@ -6,8 +6,8 @@ using namespace mlir;
 
 namespace nx::loops {
 
-// Elements that a tile of the Column mode covers, without and with reductions inside.
-static constexpr int64_t kColumnChunk = 4096, kReducedColumnChunk = 256;
+// Elements that a tile of the Column mode covers, without and (at least) with loops inside.
+static constexpr int64_t kColumnChunk = 4096, kReducedColumnChunk = 64;
 // Rows of the result that a tile of the Turn mode writes: a cache line of f32 in the source.
 static constexpr int64_t kTurnChunk = 16;
 
@@ -159,16 +159,22 @@ double Planner::score(ArrayRef<int> nodes, int cls, int lanes) {
     if (!node(n).vectorizable)
       return -1;
     node(n).forEachAccess([&](const Access &access, bool isWrite) {
+      // What does not depend on all loops is not touched in all of their steps.
+      bool everywhere = llvm::all_of(node(n).loops, [&](int c) {
+        return llvm::any_of(access.terms,
+                            [&](const Term &term) { return dependsOn(term.index, c); });
+      });
+      double weight = everywhere ? 1 : 0.25;
       AffineExpr stride = strideAlong(access, nominal[access.buffer], cls, context);
       std::optional<int64_t> value = constantOf(stride);
       if (value == 0)
-        sum += 1;
+        sum += weight;
       else if (value == 1)
-        sum += isWrite ? 5 : 4;
+        sum += weight * (isWrite ? 5 : 4);
       else if (value == 2 || value == -1)
-        sum += isWrite ? -4 : 1;
+        sum += weight * (isWrite ? -4 : 1);
       else
-        sum += isWrite ? -4 : -2;
+        sum -= weight * 4;
     });
     for (const auto &[op, access] : node(n).gathers) {
       // The last index of an extract that is this loop's own makes a row of it.
@@ -179,7 +185,7 @@ double Planner::score(ArrayRef<int> nodes, int cls, int lanes) {
     if (node(n).costly)
       sum += 4;
     if (node(n).reduces(cls)) {
-      sum -= 1;
+      sum -= 0.25;
       for (const Output &output : node(n).outputs)
         if (!output.accumulates || !output.combiner)
           return -1;
@@ -521,7 +527,8 @@ Part Planner::planPart(ArrayRef<int> nodes) {
       part.chunk = std::max<int64_t>(kTurnChunk, part.lanes);
       llvm::erase(part.outer, turned);
     } else {
-      int64_t chunk = reduces || !allShared ? kReducedColumnChunk : kColumnChunk;
+      int64_t block = part.lanes * unrollOf(model, part, nodes);
+      int64_t chunk = reduces || !allShared ? std::max(kReducedColumnChunk, block) : kColumnChunk;
       std::optional<int64_t> extent = constantOf(model.extents[part.lane]);
       part.chunk = extent && *extent <= chunk ? 0 : chunk;
     }
