@@ -84,10 +84,10 @@ public:
 // Chains of element-wise operations on register tiles
 //===----------------------------------------------------------------------===//
 
-/// The lanes of `operand`, stored row-major at `memory`, that meet the vector of results at `point`.
-/// `dims` are the result's sizes; its rows are all leading dimensions, flattened.
-Value loadAtPoint(KernelBuilder &kb, Value memory, RankedTensorType operand, ArrayRef<AffineExpr> dims,
-                  const TilePoint &point) {
+/// The lanes of `operand`, stored row-major at `memory`, that meet the vector of results at
+/// `point`. `dims` are the result's sizes; its rows are all leading dimensions, flattened.
+Value loadAtPoint(KernelBuilder &kb, Value memory, RankedTensorType operand,
+                  ArrayRef<AffineExpr> dims, const TilePoint &point) {
   SmallVector<AffineExpr> own = dimsOf(operand);
   size_t missing = dims.size() - own.size();
   SmallVector<AffineExpr> strides = rowMajorStrides(own, operand.getContext());
@@ -114,7 +114,8 @@ Value loadAtPoint(KernelBuilder &kb, Value memory, RankedTensorType operand, Arr
 
 /// The elements of a constant that is not a splat, as read-only data of the image. The name follows
 /// the kernel's, so that the kernel's object takes it along.
-Value constantMemory(KernelBuilder &kb, ModuleOp module, ConstantOp constant, StringRef kernel, unsigned number) {
+Value constantMemory(KernelBuilder &kb, ModuleOp module, ConstantOp constant, StringRef kernel,
+                     unsigned number) {
   auto data = cast<DenseElementsAttr>(constant.getValue());
   data = data.reshape(RankedTensorType::get({data.getNumElements()}, data.getElementType()));
   std::string name = (kernel + ".constant" + Twine(number)).str();
@@ -140,7 +141,8 @@ Epilogue chainEpilogue(Operation *root, ArrayRef<Operation *> chain) {
   DenseMap<Operation *, unsigned> constantNumber;
   for (auto constant : root->getParentOfType<func::FuncOp>().getOps<ConstantOp>())
     constantNumber[constant] = constantNumber.size();
-  return [root, ops, dims, kernel, module, constantNumber](KernelBuilder &kb, Value sums, const TilePoint &point) {
+  return [root, ops, dims, kernel, module, constantNumber](KernelBuilder &kb, Value sums,
+                                                           const TilePoint &point) {
     DenseMap<Value, Value> values;
     values[root->getResult(0)] = sums;
     auto vectorOf = [&](Value operand) -> Value {
@@ -151,10 +153,12 @@ Epilogue chainEpilogue(Operation *root, ArrayRef<Operation *> chain) {
         if (constant.getValue().isSplat())
           value = kb.splat(constant.getValue().getSplatValue<APFloat>().convertToFloat());
         else
-          value = loadAtPoint(kb, constantMemory(kb, module, constant, kernel, constantNumber.lookup(constant)),
-                              typeOf(operand), dims, point);
+          value = loadAtPoint(
+              kb, constantMemory(kb, module, constant, kernel, constantNumber.lookup(constant)),
+              typeOf(operand), dims, point);
       } else {
-        value = loadAtPoint(kb, kb.operand(cast<BlockArgument>(operand).getArgNumber()), typeOf(operand), dims, point);
+        value = loadAtPoint(kb, kb.operand(cast<BlockArgument>(operand).getArgNumber()),
+                            typeOf(operand), dims, point);
       }
       return values[operand] = value;
     };
@@ -190,8 +194,8 @@ LogicalResult emitContractKernel(KernelReader &reader, const TargetDescription &
   spec.k = rhs.getDimSize(0);
   spec.n = rhs.getDimSize(1);
   spec.epilogue = chainEpilogue(matmul, chain);
-  emitContract(reader.kernel->getParentOfType<ModuleOp>(), reader.kernel.getName(), reader.kernel.getLoc(),
-               spec, target);
+  emitContract(reader.kernel->getParentOfType<ModuleOp>(), reader.kernel.getName(),
+               reader.kernel.getLoc(), spec, target);
   return success();
 }
 
@@ -218,17 +222,19 @@ LogicalResult emitMatmulKernel(KernelReader &reader, const TargetDescription &ta
   spec.a = *a;
   spec.b = *b;
   spec.c = *c;
-  emitBatchMatmul(reader.kernel->getParentOfType<ModuleOp>(), reader.kernel.getName(), reader.kernel.getLoc(),
-                  spec, target);
+  emitBatchMatmul(reader.kernel->getParentOfType<ModuleOp>(), reader.kernel.getName(),
+                  reader.kernel.getLoc(), spec, target);
   return success();
 }
 
 LogicalResult emitAttentionKernel(KernelReader &reader, const TargetDescription &target) {
   AttentionOp attention;
   reader.kernel.walk([&](AttentionOp op) { attention = op; });
-  RankedTensorType q = typeOf(attention.getQuery()), k = typeOf(attention.getKey()), v = typeOf(attention.getValue());
+  RankedTensorType q = typeOf(attention.getQuery()), k = typeOf(attention.getKey()),
+                   v = typeOf(attention.getValue());
   auto depth = constantOf(dimOf(q, 3)), valueDepth = constantOf(dimOf(v, 3));
-  bool isF32 = llvm::all_of(ArrayRef<RankedTensorType>{q, k, v}, [](RankedTensorType t) { return t.getElementType().isF32(); });
+  bool isF32 = llvm::all_of(ArrayRef<RankedTensorType>{q, k, v},
+                            [](RankedTensorType t) { return t.getElementType().isF32(); });
   if (!isF32 || !depth || !valueDepth)
     return failure();
   auto query = reader.strided(attention.getQuery(), 4), key = reader.strided(attention.getKey(), 4);
@@ -257,8 +263,8 @@ LogicalResult emitAttentionKernel(KernelReader &reader, const TargetDescription 
     if (!spec.mask || !(element.isF32() || element.isInteger(1)))
       return failure();
   }
-  emitAttention(reader.kernel->getParentOfType<ModuleOp>(), reader.kernel.getName(), reader.kernel.getLoc(),
-                spec, target);
+  emitAttention(reader.kernel->getParentOfType<ModuleOp>(), reader.kernel.getName(),
+                reader.kernel.getLoc(), spec, target);
   return success();
 }
 

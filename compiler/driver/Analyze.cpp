@@ -30,11 +30,16 @@ public:
     auto binary = cast<AffineBinaryOpExpr>(expr);
     double l = of(binary.getLHS()), r = of(binary.getRHS());
     switch (expr.getKind()) {
-    case AffineExprKind::Add: return l + r;
-    case AffineExprKind::Mul: return l * r;
-    case AffineExprKind::Mod: return r ? std::fmod(l, r) : 0;
-    case AffineExprKind::FloorDiv: return r ? std::floor(l / r) : 0;
-    default: return r ? std::ceil(l / r) : 0;
+    case AffineExprKind::Add:
+      return l + r;
+    case AffineExprKind::Mul:
+      return l * r;
+    case AffineExprKind::Mod:
+      return r ? std::fmod(l, r) : 0;
+    case AffineExprKind::FloorDiv:
+      return r ? std::floor(l / r) : 0;
+    default:
+      return r ? std::ceil(l / r) : 0;
     }
   }
   double elements(Value value) const {
@@ -57,7 +62,8 @@ double flopsOf(Operation *op, const Sizes &sizes) {
   }
   if (auto conv = dyn_cast<ConvOp>(op)) {
     auto weight = cast<RankedTensorType>(conv.getWeight().getType());
-    return 2 * sizes.elements(conv.getResult()) * sizes.elements(conv.getWeight()) / sizes.of(dimOf(weight, 0));
+    return 2 * sizes.elements(conv.getResult()) * sizes.elements(conv.getWeight()) /
+           sizes.of(dimOf(weight, 0));
   }
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     auto key = cast<RankedTensorType>(attention.getKey().getType());
@@ -108,10 +114,17 @@ void nx::analyze(ModuleOp module, const ParamCatalog &catalog, const AnalyzeOpti
   });
   SmallVector<StringRef> names = symbolNames(func);
   SmallVector<std::pair<StringRef, KindCount>> sorted(kinds.begin(), kinds.end());
-  llvm::stable_sort(sorted, [](const auto &a, const auto &b) { return a.second.flops > b.second.flops; });
+  llvm::stable_sort(sorted,
+                    [](const auto &a, const auto &b) { return a.second.flops > b.second.flops; });
 
-  auto argumentName = [&](unsigned i) { auto a = func.getArgAttrOfType<StringAttr>(i, kNameAttr); return a ? a.getValue() : ""; };
-  auto resultName = [&](unsigned i) { auto a = func.getResultAttrOfType<StringAttr>(i, kNameAttr); return a ? a.getValue() : ""; };
+  auto argumentName = [&](unsigned i) {
+    auto a = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
+    return a ? a.getValue() : "";
+  };
+  auto resultName = [&](unsigned i) {
+    auto a = func.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    return a ? a.getValue() : "";
+  };
   if (options.json) {
     llvm::json::OStream json(os, 2);
     auto signature = [&](TypeRange types, llvm::function_ref<StringRef(unsigned)> nameOf) {
@@ -147,7 +160,8 @@ void nx::analyze(ModuleOp module, const ParamCatalog &catalog, const AnalyzeOpti
   os << parameterBytes.size() << " parameters, " << bytesText(bytes) << "\n\n";
   os << llvm::format("%-20s %8s %14s\n", "operation", "count", "MFLOP");
   for (auto &[name, kind] : sorted)
-    os << llvm::format("%-20s %8lld %14.3f\n", name.str().c_str(), (long long)kind.count, kind.flops / 1e6);
+    os << llvm::format("%-20s %8lld %14.3f\n", name.str().c_str(), (long long)kind.count,
+                       kind.flops / 1e6);
   os << llvm::format("%-20s %8s %14.3f", "all", "", flops / 1e6);
   if (!names.empty())
     os << "   (sizes ";

@@ -21,20 +21,28 @@ using namespace mlir;
 using namespace nx;
 
 ArrayRef<Phase> nx::allPhases() {
-  static constexpr Phase phases[] = {Phase::Import,  Phase::Simplify, Phase::Partition, Phase::Outline,
-                                     Phase::Program, Phase::Codegen,  Phase::Emit};
+  static constexpr Phase phases[] = {Phase::Import,  Phase::Simplify, Phase::Partition,
+                                     Phase::Outline, Phase::Program,  Phase::Codegen,
+                                     Phase::Emit};
   return phases;
 }
 
 StringRef nx::phaseName(Phase phase) {
   switch (phase) {
-  case Phase::Import: return "import";
-  case Phase::Simplify: return "simplify";
-  case Phase::Partition: return "partition";
-  case Phase::Outline: return "outline";
-  case Phase::Program: return "program";
-  case Phase::Codegen: return "codegen";
-  case Phase::Emit: return "emit";
+  case Phase::Import:
+    return "import";
+  case Phase::Simplify:
+    return "simplify";
+  case Phase::Partition:
+    return "partition";
+  case Phase::Outline:
+    return "outline";
+  case Phase::Program:
+    return "program";
+  case Phase::Codegen:
+    return "codegen";
+  case Phase::Emit:
+    return "emit";
   }
   llvm_unreachable("all phases are named");
 }
@@ -76,7 +84,8 @@ LogicalResult Compiler::run() {
       return failure();
     uint64_t operations = 0;
     theModule->walk([&](Operation *) { ++operations; });
-    theReport.phases.push_back({phase, seconds(Clock::now() - begin), peakResidentBytes(), operations});
+    theReport.phases.push_back(
+        {phase, seconds(Clock::now() - begin), peakResidentBytes(), operations});
     if (llvm::is_contained(options.dump, phase)) {
       theModule->print(llvm::outs(), OpPrintingFlags().enableDebugInfo(true, false));
       llvm::outs() << "\n";
@@ -146,7 +155,8 @@ LogicalResult Compiler::import() {
   ImportOptions importOptions;
   for (const std::string &shape : options.shapes)
     if (llvm::Error error = importOptions.addShape(shape))
-      return emitError(UnknownLoc::get(&context)) << "--shape " << shape << ": " << llvm::toString(std::move(error));
+      return emitError(UnknownLoc::get(&context))
+             << "--shape " << shape << ": " << llvm::toString(std::move(error));
   auto module = importOnnx(options.model, context, catalog, importOptions);
   if (failed(module))
     return failure();
@@ -177,8 +187,9 @@ LogicalResult Compiler::partitionModule() {
   if (!options.planFile.empty()) {
     auto file = llvm::MemoryBuffer::getFile(options.planFile, /*IsText=*/true);
     if (!file)
-      return emitError(UnknownLoc::get(&context)) << "cannot read the plan file '" << options.planFile
-                                                  << "': " << file.getError().message();
+      return emitError(UnknownLoc::get(&context))
+             << "cannot read the plan file '" << options.planFile
+             << "': " << file.getError().message();
     partitionOptions.planText = (*file)->getBuffer().str();
     partitionOptions.planName = options.planFile;
   }

@@ -22,17 +22,17 @@ llvm::StringRef phaseName(Phase phase);
 std::optional<Phase> phaseByName(llvm::StringRef name);
 
 struct CompileOptions {
-  std::string model;                // .onnx; with `from`, MLIR text as `dump` writes it
-  std::string output;               // .nxe
+  std::string model;  // .onnx; with `from`, MLIR text as `dump` writes it
+  std::string output; // .nxe
   int64_t tpDegree = 1;
   std::string planFile;             // pins of the partition plan
   std::vector<std::string> targets; // empty: native
   std::vector<std::string> shapes;  // NAME=DIMS
   unsigned optLevel = 2;
-  unsigned jobs = 0;                // 0: one per CPU
+  unsigned jobs = 0; // 0: one per CPU
   Phase from = Phase::Import, to = Phase::Emit;
-  std::string paramsModel;          // with `from`: the model that holds the parameters' bytes
-  std::vector<Phase> dump;          // phases after which the IR is printed to standard output
+  std::string paramsModel; // with `from`: the model that holds the parameters' bytes
+  std::vector<Phase> dump; // phases after which the IR is printed to standard output
   /// Called when a phase begins, and once more at the end (with no phase).
   std::function<void(std::optional<Phase>)> progress;
 };
@@ -40,7 +40,7 @@ struct CompileOptions {
 struct PhaseReport {
   Phase phase;
   double seconds;
-  uint64_t peakBytes; // resident memory of the process, its highest so far
+  uint64_t peakBytes;  // resident memory of the process, its highest so far
   uint64_t operations; // in the module afterwards
 };
 

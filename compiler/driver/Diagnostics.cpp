@@ -9,7 +9,8 @@ std::string nx::locationText(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return "node '" + name.getName().str() + "'";
   if (auto file = dyn_cast<FileLineColLoc>(loc))
-    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+           std::to_string(file.getColumn());
   if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations())
       if (std::string text = locationText(part); !text.empty())
@@ -29,17 +30,21 @@ nx::DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, StringRef tool, r
 void nx::DiagnosticPrinter::print(Diagnostic &diagnostic) {
   auto severity = [](DiagnosticSeverity s) {
     switch (s) {
-    case DiagnosticSeverity::Error: return "error";
-    case DiagnosticSeverity::Warning: return "warning";
-    case DiagnosticSeverity::Remark: return "remark";
-    case DiagnosticSeverity::Note: return "note";
+    case DiagnosticSeverity::Error:
+      return "error";
+    case DiagnosticSeverity::Warning:
+      return "warning";
+    case DiagnosticSeverity::Remark:
+      return "remark";
+    case DiagnosticSeverity::Note:
+      return "note";
     }
     return "error";
   };
   errorCount += diagnostic.getSeverity() == DiagnosticSeverity::Error;
   std::string where = locationText(diagnostic.getLocation());
-  os << tool << ": " << severity(diagnostic.getSeverity()) << ": " << where << (where.empty() ? "" : ": ")
-     << diagnostic.str() << "\n";
+  os << tool << ": " << severity(diagnostic.getSeverity()) << ": " << where
+     << (where.empty() ? "" : ": ") << diagnostic.str() << "\n";
   for (Diagnostic &note : diagnostic.getNotes()) {
     std::string noteWhere = locationText(note.getLocation());
     os << "  note: " << (noteWhere == where ? "" : noteWhere)

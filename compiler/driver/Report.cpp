@@ -24,9 +24,11 @@ std::string nx::bytesText(uint64_t bytes) {
 void nx::printReport(const CompileReport &report, raw_ostream &os) {
   os << format("%-12s %10s %12s %12s\n", "phase", "time", "peak memory", "operations");
   for (const PhaseReport &phase : report.phases)
-    os << format("%-12s %7.1f ms %12s %12llu\n", phaseName(phase.phase).str().c_str(), phase.seconds * 1e3,
-                 bytesText(phase.peakBytes).c_str(), (unsigned long long)phase.operations);
-  os << format("%-12s %7.1f ms %12s\n\n", "all", report.seconds * 1e3, bytesText(report.peakBytes).c_str());
+    os << format("%-12s %7.1f ms %12s %12llu\n", phaseName(phase.phase).str().c_str(),
+                 phase.seconds * 1e3, bytesText(phase.peakBytes).c_str(),
+                 (unsigned long long)phase.operations);
+  os << format("%-12s %7.1f ms %12s\n\n", "all", report.seconds * 1e3,
+               bytesText(report.peakBytes).c_str());
   if (!report.kernels.empty()) {
     std::vector<KernelCompileStats> slowest = report.kernels;
     llvm::stable_sort(slowest, [](const KernelCompileStats &a, const KernelCompileStats &b) {
@@ -40,8 +42,9 @@ void nx::printReport(const CompileReport &report, raw_ostream &os) {
     os << "\n";
   }
   if (report.emitted.fileBytes)
-    os << "parameters " << bytesText(report.parameterBytes) << "; executable " << bytesText(report.emitted.fileBytes)
-       << ": weights " << bytesText(report.emitted.weightBytes) << ", code " << bytesText(report.emitted.codeBytes)
+    os << "parameters " << bytesText(report.parameterBytes) << "; executable "
+       << bytesText(report.emitted.fileBytes) << ": weights "
+       << bytesText(report.emitted.weightBytes) << ", code " << bytesText(report.emitted.codeBytes)
        << ", tables " << bytesText(report.emitted.tableBytes) << "\n";
 }
 

@@ -19,19 +19,32 @@ namespace {
 using Offset32 = flatbuffers::Offset<flatbuffers::String>;
 
 fb::DType dtypeOf(Type element) {
-  if (element.isF32()) return fb::DType::F32;
-  if (element.isF64()) return fb::DType::F64;
-  if (element.isF16()) return fb::DType::F16;
-  if (element.isBF16()) return fb::DType::BF16;
-  if (element.isUnsignedInteger(64)) return fb::DType::U64;
-  if (element.isUnsignedInteger(32)) return fb::DType::U32;
-  if (element.isUnsignedInteger(16)) return fb::DType::U16;
-  if (element.isUnsignedInteger(8)) return fb::DType::U8;
-  if (element.isInteger(64)) return fb::DType::I64;
-  if (element.isInteger(32)) return fb::DType::I32;
-  if (element.isInteger(16)) return fb::DType::I16;
-  if (element.isInteger(8)) return fb::DType::I8;
-  if (element.isInteger(1)) return fb::DType::Bool;
+  if (element.isF32())
+    return fb::DType::F32;
+  if (element.isF64())
+    return fb::DType::F64;
+  if (element.isF16())
+    return fb::DType::F16;
+  if (element.isBF16())
+    return fb::DType::BF16;
+  if (element.isUnsignedInteger(64))
+    return fb::DType::U64;
+  if (element.isUnsignedInteger(32))
+    return fb::DType::U32;
+  if (element.isUnsignedInteger(16))
+    return fb::DType::U16;
+  if (element.isUnsignedInteger(8))
+    return fb::DType::U8;
+  if (element.isInteger(64))
+    return fb::DType::I64;
+  if (element.isInteger(32))
+    return fb::DType::I32;
+  if (element.isInteger(16))
+    return fb::DType::I16;
+  if (element.isInteger(8))
+    return fb::DType::I8;
+  if (element.isInteger(1))
+    return fb::DType::Bool;
   return fb::DType::Invalid;
 }
 
@@ -72,12 +85,18 @@ public:
 private:
   static fb::ExprOp opOf(AffineExprKind kind) {
     switch (kind) {
-    case AffineExprKind::Add: return fb::ExprOp::Add;
-    case AffineExprKind::Mul: return fb::ExprOp::Mul;
-    case AffineExprKind::FloorDiv: return fb::ExprOp::FloorDiv;
-    case AffineExprKind::CeilDiv: return fb::ExprOp::CeilDiv;
-    case AffineExprKind::Mod: return fb::ExprOp::Mod;
-    default: llvm_unreachable("not a binary expression");
+    case AffineExprKind::Add:
+      return fb::ExprOp::Add;
+    case AffineExprKind::Mul:
+      return fb::ExprOp::Mul;
+    case AffineExprKind::FloorDiv:
+      return fb::ExprOp::FloorDiv;
+    case AffineExprKind::CeilDiv:
+      return fb::ExprOp::CeilDiv;
+    case AffineExprKind::Mod:
+      return fb::ExprOp::Mod;
+    default:
+      llvm_unreachable("not a binary expression");
     }
   }
   std::vector<fb::Expr> nodes;
@@ -118,7 +137,8 @@ public:
 private:
   llvm::Error writeCode() {
     for (const CodeImage &image : images) {
-      if (llvm::Error error = writer->beginSegment(("code/" + image.target->name).str(), nxrt::kNxeSegmentAlign))
+      if (llvm::Error error =
+              writer->beginSegment(("code/" + image.target->name).str(), nxrt::kNxeSegmentAlign))
         return error;
       if (llvm::Error error = writer->write(image.bytes))
         return error;
@@ -155,8 +175,9 @@ private:
       auto offset = writer->alignWithin(nxrt::kNxeParamAlign);
       if (!offset)
         return offset.takeError();
-      if (llvm::Error error = catalog.materialize(param.getSource(), param.getRecipe(), rank,
-                                                  [&](ArrayRef<char> bytes) { return writer->write(bytes); }))
+      if (llvm::Error error =
+              catalog.materialize(param.getSource(), param.getRecipe(), rank,
+                                  [&](ArrayRef<char> bytes) { return writer->write(bytes); }))
         return error;
       PartPlace part;
       part.segment = writer->records().size() - 1;
@@ -190,9 +211,11 @@ private:
     std::vector<flatbuffers::Offset<fb::Symbol>> symbols;
     for (Attribute attr : op.getSymbols()) {
       auto symbol = cast<nxe::SymbolAttr>(attr);
-      auto source = symbol.getSource() == nxe::SymbolSource::rank ? fb::SymbolSource::Rank : fb::SymbolSource::InputDim;
-      symbols.push_back(fb::CreateSymbol(builder, builder.CreateString(symbol.getName().str()), symbol.getInput(),
-                                         symbol.getDim(), 0, std::numeric_limits<int64_t>::max(), source));
+      auto source = symbol.getSource() == nxe::SymbolSource::rank ? fb::SymbolSource::Rank
+                                                                  : fb::SymbolSource::InputDim;
+      symbols.push_back(fb::CreateSymbol(builder, builder.CreateString(symbol.getName().str()),
+                                         symbol.getInput(), symbol.getDim(), 0,
+                                         std::numeric_limits<int64_t>::max(), source));
     }
     std::vector<flatbuffers::Offset<fb::Signature>> inputs, outputs;
     std::vector<flatbuffers::Offset<fb::Check>> checks;
@@ -202,7 +225,8 @@ private:
 
     auto signature = [&](StringRef name, Type type) {
       auto tensor = cast<RankedTensorType>(type);
-      return fb::CreateSignature(builder, builder.CreateString(name.str()), dtypeOf(tensor.getElementType()),
+      return fb::CreateSignature(builder, builder.CreateString(name.str()),
+                                 dtypeOf(tensor.getElementType()),
                                  builder.CreateVector(exprs.addAll(dimsOf(tensor))));
     };
     auto bytesOf = [&](Type type) {
@@ -214,7 +238,8 @@ private:
       bufferIndex[value] = buffers.size();
       buffers.push_back(buffer);
     };
-    auto addCommand = [&](Operation *command, fb::CommandBody kind, flatbuffers::Offset<void> body) {
+    auto addCommand = [&](Operation *command, fb::CommandBody kind,
+                          flatbuffers::Offset<void> body) {
       auto where = builder.CreateVector(locationsOf(command));
       commands.push_back(fb::CreateCommand(builder, kind, body, where));
     };
@@ -222,59 +247,75 @@ private:
     for (Operation &o : op.getBody().front()) {
       if (auto input = dyn_cast<nxe::InputOp>(o)) {
         inputs.push_back(signature(input.getName(), input.getType()));
-        addBuffer(input, fb::CreateBuffer(builder, fb::BufferKind::Input, input.getIndex(), bytesOf(input.getType())));
+        addBuffer(input, fb::CreateBuffer(builder, fb::BufferKind::Input, input.getIndex(),
+                                          bytesOf(input.getType())));
       } else if (auto output = dyn_cast<nxe::OutputOp>(o)) {
         outputs.push_back(signature(output.getName(), output.getType()));
-        addBuffer(output, fb::CreateBuffer(builder, fb::BufferKind::Output, output.getIndex(), bytesOf(output.getType())));
+        addBuffer(output, fb::CreateBuffer(builder, fb::BufferKind::Output, output.getIndex(),
+                                           bytesOf(output.getType())));
       } else if (auto load = dyn_cast<nxe::LoadOp>(o)) {
         uint32_t index = paramIndex.lookup(load.getParam());
         uint32_t bytes = exprs.add(getAffineConstantExpr(parts[index][0].bytes, op.getContext()));
         addBuffer(load, fb::CreateBuffer(builder, fb::BufferKind::Param, index, bytes));
       } else if (auto temp = dyn_cast<nxe::TempOp>(o)) {
-        addBuffer(temp, fb::CreateBuffer(builder, fb::BufferKind::Temp, 0, exprs.add(temp.getBytes()), 0,
-                                         temp.getFirst().value_or(0), temp.getLast().value_or(0),
-                                         temp.getOffset() ? int64_t(*temp.getOffset()) : -1));
+        addBuffer(temp,
+                  fb::CreateBuffer(builder, fb::BufferKind::Temp, 0, exprs.add(temp.getBytes()), 0,
+                                   temp.getFirst().value_or(0), temp.getLast().value_or(0),
+                                   temp.getOffset() ? int64_t(*temp.getOffset()) : -1));
       } else if (auto view = dyn_cast<nxe::ViewOp>(o)) {
-        addBuffer(view, fb::CreateBuffer(builder, fb::BufferKind::View, bufferIndex.lookup(view.getBase()),
+        addBuffer(view, fb::CreateBuffer(builder, fb::BufferKind::View,
+                                         bufferIndex.lookup(view.getBase()),
                                          exprs.add(view.getBytes()), exprs.add(view.getOffset())));
       } else if (auto dispatch = dyn_cast<nxe::DispatchOp>(o)) {
         std::vector<uint32_t> operands;
         for (Value operand : dispatch.getOperands())
           operands.push_back(bufferIndex.lookup(operand));
-        addCommand(&o, fb::CommandBody::Dispatch,
-                   fb::CreateDispatch(builder, kernelIndex.lookup(dispatch.getKernel()), builder.CreateVector(operands),
-                                      builder.CreateVector(exprs.addAll(dispatch.getDims().getExprs()))).Union());
+        addCommand(
+            &o, fb::CommandBody::Dispatch,
+            fb::CreateDispatch(builder, kernelIndex.lookup(dispatch.getKernel()),
+                               builder.CreateVector(operands),
+                               builder.CreateVector(exprs.addAll(dispatch.getDims().getExprs())))
+                .Union());
       } else if (auto collective = dyn_cast<nxe::CollectiveOp>(o)) {
         DimsAttr result = collective.getResultLayout().value_or(collective.getLayout());
-        addCommand(&o, fb::CommandBody::Collective,
-                   fb::CreateCollective(builder, fb::CollectiveKind(collective.getKind()), reduceOf(collective.getReduce()),
-                                        dtypeOf(collective.getElement()), bufferIndex.lookup(collective.getSource()),
-                                        bufferIndex.lookup(collective.getTarget()), exprs.add(collective.getLayout(), 0),
-                                        exprs.add(collective.getLayout(), 1), exprs.add(collective.getLayout(), 2),
-                                        exprs.add(result, 0), exprs.add(result, 1), exprs.add(result, 2)).Union());
+        addCommand(
+            &o, fb::CommandBody::Collective,
+            fb::CreateCollective(
+                builder, fb::CollectiveKind(collective.getKind()), reduceOf(collective.getReduce()),
+                dtypeOf(collective.getElement()), bufferIndex.lookup(collective.getSource()),
+                bufferIndex.lookup(collective.getTarget()), exprs.add(collective.getLayout(), 0),
+                exprs.add(collective.getLayout(), 1), exprs.add(collective.getLayout(), 2),
+                exprs.add(result, 0), exprs.add(result, 1), exprs.add(result, 2))
+                .Union());
       } else if (auto copy = dyn_cast<nxe::CopyOp>(o)) {
         addCommand(&o, fb::CommandBody::Copy,
-                   fb::CreateCopy(builder, bufferIndex.lookup(copy.getSource()), bufferIndex.lookup(copy.getTarget()),
-                                  exprs.add(copy.getBytes())).Union());
+                   fb::CreateCopy(builder, bufferIndex.lookup(copy.getSource()),
+                                  bufferIndex.lookup(copy.getTarget()), exprs.add(copy.getBytes()))
+                       .Union());
       } else if (auto check = dyn_cast<nxe::CheckOp>(o)) {
         checks.push_back(fb::CreateCheck(builder, fb::CheckKind::Equal, exprs.add(check.getLhs()),
-                                         exprs.add(check.getRhs()), builder.CreateString(check.getMessage().str())));
+                                         exprs.add(check.getRhs()),
+                                         builder.CreateString(check.getMessage().str())));
       }
     }
     auto name = builder.CreateString(op.getSymName().str());
-    return fb::CreateProgram(builder, name, builder.CreateVector(symbols),
-                             builder.CreateVectorOfStructs(exprs.all()), builder.CreateVector(inputs),
-                             builder.CreateVector(outputs), builder.CreateVector(checks), builder.CreateVector(buffers),
-                             builder.CreateVector(commands),
-                             op.getArenaBytes() ? int64_t(*op.getArenaBytes()) : -1);
+    return fb::CreateProgram(
+        builder, name, builder.CreateVector(symbols), builder.CreateVectorOfStructs(exprs.all()),
+        builder.CreateVector(inputs), builder.CreateVector(outputs), builder.CreateVector(checks),
+        builder.CreateVector(buffers), builder.CreateVector(commands),
+        op.getArenaBytes() ? int64_t(*op.getArenaBytes()) : -1);
   }
 
   static fb::ReduceKind reduceOf(ReduceKind kind) {
     switch (kind) {
-    case ReduceKind::max: return fb::ReduceKind::Max;
-    case ReduceKind::min: return fb::ReduceKind::Min;
-    case ReduceKind::prod: return fb::ReduceKind::Prod;
-    default: return fb::ReduceKind::Sum;
+    case ReduceKind::max:
+      return fb::ReduceKind::Max;
+    case ReduceKind::min:
+      return fb::ReduceKind::Min;
+    case ReduceKind::prod:
+      return fb::ReduceKind::Prod;
+    default:
+      return fb::ReduceKind::Sum;
     }
   }
 
@@ -303,7 +344,8 @@ private:
     auto name = builder.CreateString(op.getSource().str());
     auto dims = builder.CreateVector(source.getShape().data(), source.getRank());
     auto layoutText = builder.CreateString(layout), partitionText = builder.CreateString(partition);
-    return fb::CreateParam(builder, name, dtypeOf(cast<RankedTensorType>(op.getType()).getElementType()), dims,
+    return fb::CreateParam(builder, name,
+                           dtypeOf(cast<RankedTensorType>(op.getType()).getElementType()), dims,
                            layoutText, partitionText, builder.CreateVector(offsets));
   }
 
@@ -311,7 +353,8 @@ private:
     std::vector<flatbuffers::Offset<fb::Segment>> segments;
     for (const SegmentRecord &record : writer->records()) {
       auto name = builder.CreateString(record.name);
-      segments.push_back(fb::CreateSegment(builder, name, record.offset, record.size, record.checksum));
+      segments.push_back(
+          fb::CreateSegment(builder, name, record.offset, record.size, record.checksum));
     }
     std::vector<flatbuffers::Offset<fb::CodeObject>> code;
     for (auto [i, image] : llvm::enumerate(images)) {
@@ -326,8 +369,10 @@ private:
     std::vector<flatbuffers::Offset<fb::Kernel>> kernels;
     for (nxe::KernelOp kernel : executable.getBody().front().getOps<nxe::KernelOp>()) {
       kernelIndex[kernel.getSymName()] = kernels.size();
-      auto name = builder.CreateString(kernel.getSymName().str()), family = builder.CreateString(kernel.getFamily().str());
-      kernels.push_back(fb::CreateKernel(builder, name, kernel.getSlots(), kernel.getOperands(), family));
+      auto name = builder.CreateString(kernel.getSymName().str()),
+           family = builder.CreateString(kernel.getFamily().str());
+      kernels.push_back(
+          fb::CreateKernel(builder, name, kernel.getSlots(), kernel.getOperands(), family));
     }
     std::vector<flatbuffers::Offset<fb::Param>> paramTables;
     for (auto [i, op] : llvm::enumerate(params)) {
@@ -338,7 +383,8 @@ private:
     for (nxe::ProgramOp op : executable.getBody().front().getOps<nxe::ProgramOp>())
       programs.push_back(program(op));
 
-    auto producer = builder.CreateString(info.producer), modelName = builder.CreateString(info.modelName),
+    auto producer = builder.CreateString(info.producer),
+         modelName = builder.CreateString(info.modelName),
          modelHash = builder.CreateString(info.modelHash);
     auto options = keyValues(info.options), plan = keyValues(info.plan);
     auto segmentVector = builder.CreateVector(segments);
@@ -348,14 +394,15 @@ private:
     auto programVector = builder.CreateVector(programs);
     auto locationVector = builder.CreateVector(locations);
     auto features = builder.CreateVectorOfStrings(std::vector<std::string>());
-    auto root = fb::CreateExecutable(builder, producer, options, modelName, modelHash, executable.getTpDegree(),
-                                     features, segmentVector, codeVector, kernelVector, paramVector, programVector,
-                                     locationVector, plan);
+    auto root = fb::CreateExecutable(
+        builder, producer, options, modelName, modelHash, executable.getTpDegree(), features,
+        segmentVector, codeVector, kernelVector, paramVector, programVector, locationVector, plan);
     fb::FinishExecutableBuffer(builder, root);
 
     if (llvm::Error error = writer->beginSegment("tables", 64))
       return error;
-    ArrayRef<char> bytes(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
+    ArrayRef<char> bytes(reinterpret_cast<const char *>(builder.GetBufferPointer()),
+                         builder.GetSize());
     if (llvm::Error error = writer->write(bytes))
       return error;
     writer->endSegment();
@@ -391,7 +438,9 @@ private:
 
 } // namespace
 
-llvm::Expected<EmitStats> nx::emitExecutable(nxe::ExecutableOp executable, ArrayRef<CodeImage> images,
-                                             const ParamCatalog &catalog, const EmitInfo &info, StringRef path) {
+llvm::Expected<EmitStats> nx::emitExecutable(nxe::ExecutableOp executable,
+                                             ArrayRef<CodeImage> images,
+                                             const ParamCatalog &catalog, const EmitInfo &info,
+                                             StringRef path) {
   return Emitter(executable, images, catalog, info, path).run();
 }

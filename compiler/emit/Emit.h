@@ -22,7 +22,7 @@ struct CodeImage {
 
 /// What goes into the file for people and for reports.
 struct EmitInfo {
-  std::string producer;  // "nxcc 0.1.0"
+  std::string producer; // "nxcc 0.1.0"
   std::string modelName;
   std::string modelHash; // hexadecimal
   std::vector<std::pair<std::string, std::string>> options;
@@ -35,7 +35,8 @@ struct EmitStats {
 
 /// Writes the executable to `path`, by way of a temporary file beside it that is renamed when it is
 /// complete. Errors are sentences for the user; then nothing is left behind.
-llvm::Expected<EmitStats> emitExecutable(nxe::ExecutableOp executable, llvm::ArrayRef<CodeImage> images,
+llvm::Expected<EmitStats> emitExecutable(nxe::ExecutableOp executable,
+                                         llvm::ArrayRef<CodeImage> images,
                                          const ParamCatalog &catalog, const EmitInfo &info,
                                          llvm::StringRef path);
 

@@ -39,12 +39,14 @@ Error SegmentWriter::systemError(StringRef what) {
                            "cannot " + what.str() + " '" + path + "': " + std::strerror(errno));
 }
 
-Expected<std::unique_ptr<SegmentWriter>> SegmentWriter::create(StringRef path, uint64_t headerSize) {
+Expected<std::unique_ptr<SegmentWriter>> SegmentWriter::create(StringRef path,
+                                                               uint64_t headerSize) {
   std::string temporary = (path + ".XXXXXX").str();
   int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0)
     return createStringError(std::error_code(errno, std::generic_category()),
-                             "cannot create the output file '" + path.str() + "': " + std::strerror(errno) +
+                             "cannot create the output file '" + path.str() +
+                                 "': " + std::strerror(errno) +
                                  "; check that its folder exists and is writable");
   std::unique_ptr<SegmentWriter> writer(new SegmentWriter(path.str(), temporary, fd));
   if (Error error = writer->writeAll(std::vector<char>(headerSize).data(), headerSize))

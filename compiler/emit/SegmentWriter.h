@@ -20,7 +20,8 @@ struct SegmentRecord {
 class SegmentWriter {
 public:
   /// Opens the temporary file beside `path` and leaves room for a header of `headerSize` bytes.
-  static llvm::Expected<std::unique_ptr<SegmentWriter>> create(llvm::StringRef path, uint64_t headerSize);
+  static llvm::Expected<std::unique_ptr<SegmentWriter>> create(llvm::StringRef path,
+                                                               uint64_t headerSize);
   ~SegmentWriter(); // removes the temporary file unless commit() was called
 
   llvm::Error beginSegment(llvm::StringRef name, uint64_t alignment);

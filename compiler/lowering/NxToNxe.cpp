@@ -35,7 +35,8 @@ public:
     for (func::FuncOp kernel : module.getOps<func::FuncOp>())
       if (kernel->hasAttr(kFamilyAttr))
         declareKernel(kernel);
-    program = nxe::ProgramOp::create(builder, func.getLoc(), func.getName(), *symbols, IntegerAttr());
+    program =
+        nxe::ProgramOp::create(builder, func.getLoc(), func.getName(), *symbols, IntegerAttr());
     builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
     if (failed(buildBody()))
       return failure();
@@ -69,7 +70,8 @@ private:
                 nxe::SymbolAttr::get(context, name, nxe::SymbolSource::input_dim, input, dim));
           }
       if (!found)
-        return func.emitError() << "size '" << name << "' is not the size of any input dimension, so it cannot be "
+        return func.emitError() << "size '" << name
+                                << "' is not the size of any input dimension, so it cannot be "
                                 << "known when the program starts";
     }
     return builder.getArrayAttr(symbols);
@@ -77,14 +79,15 @@ private:
 
   void declareKernel(func::FuncOp kernel) {
     nxe::KernelOp::create(builder, kernel.getLoc(), kernel.getName(),
-                          kernel->getAttrOfType<StringAttr>(kFamilyAttr).getValue(), slotsOf(kernel),
-                          kernel.getNumArguments() + kernel.getNumResults());
+                          kernel->getAttrOfType<StringAttr>(kFamilyAttr).getValue(),
+                          slotsOf(kernel), kernel.getNumArguments() + kernel.getNumResults());
   }
 
   int64_t slotsOf(func::FuncOp kernel) {
     int64_t slots = 0;
     for (Operation &op : func.getBody().front())
-      if (auto dispatch = dyn_cast<DispatchOp>(op); dispatch && dispatch.getKernel() == kernel.getName())
+      if (auto dispatch = dyn_cast<DispatchOp>(op);
+          dispatch && dispatch.getKernel() == kernel.getName())
         return dispatch.getSlots().getExprs().size();
     return slots;
   }
@@ -121,7 +124,8 @@ private:
       if (failed(build(&op)))
         return failure();
     for (auto [value, output] : copies)
-      nxe::CopyOp::create(builder, terminator.getLoc(), buffers[value], output, bytesOf(typeOf(value)));
+      nxe::CopyOp::create(builder, terminator.getLoc(), buffers[value], output,
+                          bytesOf(typeOf(value)));
     return success();
   }
 
@@ -129,14 +133,16 @@ private:
   Value storageOf(Value value, Location loc) {
     Value &buffer = buffers[value];
     if (!buffer)
-      buffer = nxe::TempOp::create(builder, loc, bufferType, bytesOf(typeOf(value)), IntegerAttr(), IntegerAttr(), IntegerAttr());
+      buffer = nxe::TempOp::create(builder, loc, bufferType, bytesOf(typeOf(value)), IntegerAttr(),
+                                   IntegerAttr(), IntegerAttr());
     return buffer;
   }
 
   LogicalResult build(Operation *op) {
     Location loc = op->getLoc();
     if (auto param = dyn_cast<ParamOp>(op)) {
-      buffers[param.getResult()] = nxe::LoadOp::create(builder, loc, bufferType, declareParam(param));
+      buffers[param.getResult()] =
+          nxe::LoadOp::create(builder, loc, bufferType, declareParam(param));
       return success();
     }
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
@@ -166,7 +172,8 @@ private:
     RankedTensorType type = typeOf(op->getOperand(0));
     SmallVector<AffineExpr> sizes = dimsOf(type);
     auto around = [&](ArrayRef<AffineExpr> all, int64_t dim) {
-      return dims({productOf(all.take_front(dim), context), all[dim], productOf(all.drop_front(dim + 1), context)});
+      return dims({productOf(all.take_front(dim), context), all[dim],
+                   productOf(all.drop_front(dim + 1), context)});
     };
     nxe::CollectiveKind kind = nxe::CollectiveKind::all_reduce;
     ReduceKind reduce = ReduceKind::sum;
@@ -185,7 +192,8 @@ private:
       kind = nxe::CollectiveKind::all_to_all;
       layout = around(sizes, toAll.getSplitDim());
       SmallVector<AffineExpr> part = sizes;
-      part[toAll.getSplitDim()] = divideExactly(part[toAll.getSplitDim()], constant(toAll.getParts()));
+      part[toAll.getSplitDim()] =
+          divideExactly(part[toAll.getSplitDim()], constant(toAll.getParts()));
       resultLayout = around(part, toAll.getConcatDim());
     }
     Value source = buffers[op->getOperand(0)];
@@ -197,16 +205,17 @@ private:
 
   /// One table entry per parameter in one form, however often the program reads it.
   StringRef declareParam(ParamOp param) {
-    auto key = std::make_tuple(param.getNameAttr().getAsOpaquePointer(), param.getRecipe().getAsOpaquePointer(),
+    auto key = std::make_tuple(param.getNameAttr().getAsOpaquePointer(),
+                               param.getRecipe().getAsOpaquePointer(),
                                param.getType().getAsOpaquePointer());
     auto [it, isNew] = params.try_emplace(key);
     if (isNew) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(program);
       std::string name = "p" + std::to_string(params.size() - 1);
-      it->second = nxe::ParamOp::create(builder, param.getLoc(), builder.getStringAttr(name), param.getNameAttr(),
-                                        param.getSourceTypeAttr(), param.getRecipe(),
-                                        TypeAttr::get(param.getType()));
+      it->second = nxe::ParamOp::create(builder, param.getLoc(), builder.getStringAttr(name),
+                                        param.getNameAttr(), param.getSourceTypeAttr(),
+                                        param.getRecipe(), TypeAttr::get(param.getType()));
     }
     return it->second.getSymName();
   }

@@ -91,7 +91,8 @@ private:
           dimsOf(typeOf(result)) != dimsOf(typeOf(last)))
         return false;
       return typeOf(result).getElementType().isF32() &&
-             llvm::all_of(op->getOperands(), [](Value v) { return typeOf(v).getElementType().isF32(); });
+             llvm::all_of(op->getOperands(),
+                          [](Value v) { return typeOf(v).getElementType().isF32(); });
     }
     if (group.family == kAttentionFamily || group.family == kMatmulFamily) {
       // The result may be written through a transpose or reshape.
@@ -110,7 +111,8 @@ private:
       return !space.empty() && dimsOf(typeOf(result)) == space;
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       auto x = typeOf(reduce.getX());
-      return reduce.getAxes().size() == 1 && reduce.getAxes()[0] == x.getRank() - 1 && dimsOf(x) == space;
+      return reduce.getAxes().size() == 1 && reduce.getAxes()[0] == x.getRank() - 1 &&
+             dimsOf(x) == space;
     }
     return false;
   }
@@ -165,7 +167,8 @@ private:
         group.space = op.getNumResults() == 1 ? typeOf(op.getResult(0)) : RankedTensorType();
         // Data movement with stores of its own shape stands alone, and so does what is emitted by
         // the general loops.
-        if (group.family == kLoopsFamily && !isa<ElementwiseOpInterface, GatherOp, SliceOp>(op) && !isRowOp(&op))
+        if (group.family == kLoopsFamily && !isa<ElementwiseOpInterface, GatherOp, SliceOp>(op) &&
+            !isRowOp(&op))
           group.open = false;
       }
       groups.push_back(group);
@@ -260,7 +263,8 @@ private:
           inputs.insert(operand);
       }
       for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
+        if (llvm::any_of(result.getUsers(),
+                         [&](Operation *user) { return !members.contains(user); }))
           results.push_back(result);
     }
     // Values that an earlier group's dispatch replaced.
@@ -269,13 +273,15 @@ private:
       actual.push_back(replaced.lookup(input) ? replaced.lookup(input) : input);
 
     SmallVector<AffineExpr> slots;
-    func::FuncOp kernel = buildKernel(group, constants.getArrayRef(), inputs.getArrayRef(), results, slots);
+    func::FuncOp kernel =
+        buildKernel(group, constants.getArrayRef(), inputs.getArrayRef(), results, slots);
     rewriter.setInsertionPoint(func.getBody().front().getTerminator());
     SmallVector<Type> types;
     for (Value result : results)
       types.push_back(result.getType());
-    auto dispatch = DispatchOp::create(rewriter, FusedLoc::get(func.getContext(), locations), types,
-                                       kernel.getName(), actual, DimsAttr::get(func.getContext(), slots));
+    auto dispatch =
+        DispatchOp::create(rewriter, FusedLoc::get(func.getContext(), locations), types,
+                           kernel.getName(), actual, DimsAttr::get(func.getContext(), slots));
     for (auto [result, value] : llvm::zip(results, dispatch.getResults())) {
       replaced[result] = value;
       result.replaceUsesWithIf(value, [&](OpOperand &use) {
@@ -288,8 +294,9 @@ private:
 
   /// The kernel function of a group; an equal one when it exists. `slots` receives the program's
   /// expression of each kernel symbol.
-  func::FuncOp buildKernel(const Group &group, ArrayRef<Operation *> constants, ArrayRef<Value> inputs,
-                           ArrayRef<Value> results, SmallVectorImpl<AffineExpr> &slots) {
+  func::FuncOp buildKernel(const Group &group, ArrayRef<Operation *> constants,
+                           ArrayRef<Value> inputs, ArrayRef<Value> results,
+                           SmallVectorImpl<AffineExpr> &slots) {
     MLIRContext *context = func.getContext();
     // Number the symbols in the order in which the kernel mentions them, so that kernels which
     // differ only in the program's numbering are equal.
@@ -429,8 +436,9 @@ private:
         single.ops.push_back(copy);
         SmallVector<AffineExpr> slots;
         func::FuncOp kernel = buildKernel(single, {constant}, {}, {copy.getResult()}, slots);
-        auto dispatch = DispatchOp::create(rewriter, constant.getLoc(), TypeRange{constant.getType()},
-                                           kernel.getName(), ValueRange{}, DimsAttr::get(func.getContext(), {}));
+        auto dispatch = DispatchOp::create(rewriter, constant.getLoc(),
+                                           TypeRange{constant.getType()}, kernel.getName(),
+                                           ValueRange{}, DimsAttr::get(func.getContext(), {}));
         operand.set(dispatch.getResult(0));
         rewriter.eraseOp(copy);
       }

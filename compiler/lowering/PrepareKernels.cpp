@@ -94,7 +94,8 @@ struct PrepareKernels : public nx::impl::NxPrepareKernelsBase<PrepareKernels> {
     starts[dim] = rankSymbol(func) * part;
     dims[dim] = part;
     SmallVector<int64_t> steps(dims.size(), 1);
-    x = SliceOp::create(rewriter, loc, withDims(type, dims), x, DimsAttr::get(context, starts), steps);
+    x = SliceOp::create(rewriter, loc, withDims(type, dims), x, DimsAttr::get(context, starts),
+                        steps);
     if (blocks > 1)
       x = ReshapeOp::create(rewriter, loc, shard.getType(), x);
     rewriter.replaceOp(shard, x);

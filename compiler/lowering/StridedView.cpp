@@ -49,9 +49,10 @@ std::optional<StridedView> nx::reshapeView(const StridedView &view, ArrayRef<Aff
         ok = true;
         break;
       }
-      bool growSource = s < view.dims.size() &&
-                        (s == s0 || d == dims.size() ||
-                         (d > d0 && divideExactly(resultSize, sourceSize) && sourceSize != resultSize));
+      bool growSource =
+          s < view.dims.size() &&
+          (s == s0 || d == dims.size() ||
+           (d > d0 && divideExactly(resultSize, sourceSize) && sourceSize != resultSize));
       if (growSource) {
         sourceSize = normalize(sourceSize * view.dims[s++]);
         continue;
@@ -121,7 +122,8 @@ StridedView nx::storageThroughViews(ArrayRef<Operation *> chain) {
   StridedView view = rowMajorView(chain.back()->getResult(0));
   for (Operation *op : llvm::reverse(chain.drop_front())) {
     if (auto transpose = dyn_cast<TransposeOp>(op)) {
-      // Result dimension i is operand dimension perm[i], so the latter has the stride of the former.
+      // Result dimension i is operand dimension perm[i], so the latter has the stride of the
+      // former.
       StridedView operand = view;
       for (auto [i, p] : llvm::enumerate(transpose.getPerm())) {
         operand.dims[p] = view.dims[i];
@@ -129,7 +131,8 @@ StridedView nx::storageThroughViews(ArrayRef<Operation *> chain) {
       }
       view = operand;
     } else {
-      auto reshaped = reshapeView(view, dimsOf(cast<RankedTensorType>(op->getOperand(0).getType())));
+      auto reshaped =
+          reshapeView(view, dimsOf(cast<RankedTensorType>(op->getOperand(0).getType())));
       if (!reshaped)
         return {};
       view = *reshaped;

@@ -1,7 +1,7 @@
 //===- StridedView.h - Reshapes, transposes and slices as addressing ------===//
 //
-// A value that is a chain of views of another one can be read in place: element [i0, i1, ..] lies at
-// offset + sum(i_d * stride_d) elements from the base's first element.
+// A value that is a chain of views of another one can be read in place: element [i0, i1, ..] lies
+// at offset + sum(i_d * stride_d) elements from the base's first element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NX_COMPILER_LOWERING_STRIDEDVIEW_H
@@ -29,7 +29,8 @@ StridedView viewOf(mlir::Value value, llvm::SmallVectorImpl<mlir::Operation *> *
 /// `view` with its dimensions permuted, or regrouped to `dims`. Regrouping fails (nullopt) when
 /// merged dimensions are not contiguous.
 StridedView transposeView(const StridedView &view, llvm::ArrayRef<int64_t> perm);
-std::optional<StridedView> reshapeView(const StridedView &view, llvm::ArrayRef<mlir::AffineExpr> dims);
+std::optional<StridedView> reshapeView(const StridedView &view,
+                                       llvm::ArrayRef<mlir::AffineExpr> dims);
 
 /// Row-major strides of `dims`.
 llvm::SmallVector<mlir::AffineExpr> rowMajorStrides(llvm::ArrayRef<mlir::AffineExpr> dims,

@@ -191,8 +191,9 @@ std::optional<int64_t> lowerBound(AffineExpr expr) {
     // A positive numerator shrinks at most to 0 when the divisor is unknown.
     if (!divisor)
       return *lhs >= 0 ? std::optional<int64_t>(0) : std::nullopt;
-    return expr.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(*lhs, divisor.getValue())
-                                                      : llvm::divideCeilSigned(*lhs, divisor.getValue());
+    return expr.getKind() == AffineExprKind::FloorDiv
+               ? llvm::divideFloorSigned(*lhs, divisor.getValue())
+               : llvm::divideCeilSigned(*lhs, divisor.getValue());
   default:
     return std::nullopt;
   }
@@ -288,11 +289,21 @@ static void printDim(AffineExpr expr, ArrayRef<StringRef> names, raw_ostream &os
     os << " - " << -negative.getValue();
   } else {
     switch (expr.getKind()) {
-    case AffineExprKind::Add: os << " + "; break;
-    case AffineExprKind::Mul: os << " * "; break;
-    case AffineExprKind::Mod: os << " mod "; break;
-    case AffineExprKind::FloorDiv: os << " floordiv "; break;
-    default: os << " ceildiv "; break;
+    case AffineExprKind::Add:
+      os << " + ";
+      break;
+    case AffineExprKind::Mul:
+      os << " * ";
+      break;
+    case AffineExprKind::Mod:
+      os << " mod ";
+      break;
+    case AffineExprKind::FloorDiv:
+      os << " floordiv ";
+      break;
+    default:
+      os << " ceildiv ";
+      break;
     }
     printDim(binary.getRHS(), names, os, isSum ? 0 : 2);
   }

@@ -45,7 +45,9 @@ std::optional<int64_t> lowerBound(mlir::AffineExpr expr);
 mlir::AffineExpr productOf(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
 
 /// True when the two are equal for all symbol values (symbols are >= 0).
-inline bool provablyEqual(mlir::AffineExpr a, mlir::AffineExpr b) { return normalize(a) == normalize(b); }
+inline bool provablyEqual(mlir::AffineExpr a, mlir::AffineExpr b) {
+  return normalize(a) == normalize(b);
+}
 
 /// The size that NumPy broadcasting gives for `a` against `b`, or null when both are constants that
 /// do not match. A symbol against another symbol gives `a`; the frontend emits the run-time check.

@@ -93,10 +93,10 @@ LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                        << shape.size();
   for (auto [i, size, expr] : llvm::enumerate(shape, getExprs())) {
     std::optional<int64_t> constant = constantOf(expr);
-    if (ShapedType::isDynamic(size) == constant.has_value() ||
-        (constant && *constant != size))
+    if (ShapedType::isDynamic(size) == constant.has_value() || (constant && *constant != size))
       return emitError() << "#nx.dims says '" << dimToString(expr) << "' for dimension " << i
-                         << ", the shape says " << (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+                         << ", the shape says "
+                         << (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
   }
   return success();
 }

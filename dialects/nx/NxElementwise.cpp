@@ -43,9 +43,15 @@ struct Emitter {
   template <typename OpTy, typename... Args> Value make(Args &&...args) {
     return OpTy::create(b, loc, std::forward<Args>(args)...);
   }
-  Value add(Value x, Value y) { return isFloat(x.getType()) ? make<arith::AddFOp>(x, y) : make<arith::AddIOp>(x, y); }
-  Value sub(Value x, Value y) { return isFloat(x.getType()) ? make<arith::SubFOp>(x, y) : make<arith::SubIOp>(x, y); }
-  Value mul(Value x, Value y) { return isFloat(x.getType()) ? make<arith::MulFOp>(x, y) : make<arith::MulIOp>(x, y); }
+  Value add(Value x, Value y) {
+    return isFloat(x.getType()) ? make<arith::AddFOp>(x, y) : make<arith::AddIOp>(x, y);
+  }
+  Value sub(Value x, Value y) {
+    return isFloat(x.getType()) ? make<arith::SubFOp>(x, y) : make<arith::SubIOp>(x, y);
+  }
+  Value mul(Value x, Value y) {
+    return isFloat(x.getType()) ? make<arith::MulFOp>(x, y) : make<arith::MulIOp>(x, y);
+  }
   Value div(Value x, Value y) { return make<arith::DivFOp>(x, y); }
   Value fma(Value x, Value y, Value z) { return make<math::FmaOp>(x, y, z); }
   Value select(Value c, Value x, Value y) { return make<arith::SelectOp>(c, x, y); }
@@ -143,9 +149,10 @@ NX_MATH(TruncOp, TruncOp)
 NX_SCALAR(RsqrtOp, e.div(e.f(t, 1), e.make<math::SqrtOp>(x)))
 NX_SCALAR(ReciprocalOp, e.div(e.f(t, 1), x))
 NX_SCALAR(NegOp, e.isFloat(t) ? e.make<arith::NegFOp>(x) : e.sub(e.zero(t), x))
-NX_SCALAR(AbsOp, e.isFloat(t)                       ? e.make<math::AbsFOp>(x)
-                 : isUnsignedElement(elementOf(getX())) ? x
-                                                    : e.make<arith::MaxSIOp>(x, e.sub(e.zero(t), x)))
+NX_SCALAR(AbsOp, e.isFloat(t) ? e.make<math::AbsFOp>(x)
+                 : isUnsignedElement(elementOf(getX()))
+                     ? x
+                     : e.make<arith::MaxSIOp>(x, e.sub(e.zero(t), x)))
 NX_SCALAR(ReluOp, e.maximum(x, e.zero(t), isUnsignedElement(elementOf(getX()))))
 NX_SCALAR(SigmoidOp, e.sigmoid(x))
 NX_SCALAR(SiluOp, e.mul(x, e.sigmoid(x)))
@@ -157,13 +164,15 @@ NX_SCALAR(EluOp, e.select(e.cmpf(arith::CmpFPredicate::OGT, x, e.f(t, 0)), x,
                           e.mul(e.f(t, getAlpha().convertToDouble()), e.make<math::ExpM1Op>(x))))
 NX_SCALAR(HardSigmoidOp,
           e.make<arith::MinimumFOp>(
-              e.f(t, 1), e.make<arith::MaximumFOp>(
-                             e.f(t, 0), e.add(e.mul(x, e.f(t, getAlpha().convertToDouble())),
+              e.f(t, 1),
+              e.make<arith::MaximumFOp>(e.f(t, 0),
+                                        e.add(e.mul(x, e.f(t, getAlpha().convertToDouble())),
                                               e.f(t, getBeta().convertToDouble())))))
 NX_SCALAR(AddOp, e.add(x, y))
 NX_SCALAR(SubOp, e.sub(x, y))
 NX_SCALAR(MulOp, e.mul(x, y))
-NX_SCALAR(DivOp, e.isFloat(t) ? e.div(x, y) : e.divide(x, y, isUnsignedElement(elementOf(getLhs()))))
+NX_SCALAR(DivOp,
+          e.isFloat(t) ? e.div(x, y) : e.divide(x, y, isUnsignedElement(elementOf(getLhs()))))
 NX_SCALAR(RemOp, e.isFloat(t) ? e.make<arith::RemFOp>(x, y)
                               : e.remainder(x, y, isUnsignedElement(elementOf(getLhs()))))
 NX_SCALAR(MaxOp, e.maximum(x, y, isUnsignedElement(elementOf(getLhs()))))
@@ -191,7 +200,8 @@ Value SoftplusOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) 
   Emitter e{builder, loc};
   // max(x, 0) + log1p(exp(-|x|)) does not overflow.
   Value x = args[0];
-  Value tail = e.make<math::Log1pOp>(e.make<math::ExpOp>(e.make<arith::NegFOp>(e.make<math::AbsFOp>(x))));
+  Value tail =
+      e.make<math::Log1pOp>(e.make<math::ExpOp>(e.make<arith::NegFOp>(e.make<math::AbsFOp>(x))));
   return e.add(e.make<arith::MaximumFOp>(x, e.f(x.getType(), 0)), tail);
 }
 
@@ -202,7 +212,8 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
   Value inner;
   if (getTanh()) {
     // sqrt(2/pi) * (x + 0.044715 x^3) = x * (c0 + c1 x^2)
-    Value polynomial = e.fma(e.mul(x, x), e.f(t, 0.7978845608028654 * 0.044715), e.f(t, 0.7978845608028654));
+    Value polynomial =
+        e.fma(e.mul(x, x), e.f(t, 0.7978845608028654 * 0.044715), e.f(t, 0.7978845608028654));
     inner = e.make<math::TanhOp>(e.mul(x, polynomial));
   } else {
     inner = e.make<math::ErfOp>(e.mul(x, e.f(t, 0.7071067811865476)));
@@ -309,7 +320,8 @@ Value PowOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
   Value one = e.i(t, 1), result = one, base = x, exponent = y;
   unsigned bits = getElementTypeOrSelf(et).getIntOrFloatBitWidth();
   for (unsigned bit = 0; bit < bits; ++bit) {
-    Value isSet = e.cmpi(arith::CmpIPredicate::ne, e.make<arith::AndIOp>(exponent, e.i(et, 1)), e.i(et, 0));
+    Value isSet =
+        e.cmpi(arith::CmpIPredicate::ne, e.make<arith::AndIOp>(exponent, e.i(et, 1)), e.i(et, 0));
     result = e.select(isSet, e.mul(result, base), result);
     base = e.mul(base, base);
     exponent = e.make<arith::ShRUIOp>(exponent, e.i(et, 1));
@@ -336,12 +348,28 @@ Value CompareOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
   FP fp = FP::OEQ;
   IP ip = IP::eq;
   switch (getPredicate()) {
-  case ComparePredicate::eq: break;
-  case ComparePredicate::ne: fp = FP::UNE; ip = IP::ne; break;
-  case ComparePredicate::lt: fp = FP::OLT; ip = isUnsigned ? IP::ult : IP::slt; break;
-  case ComparePredicate::le: fp = FP::OLE; ip = isUnsigned ? IP::ule : IP::sle; break;
-  case ComparePredicate::gt: fp = FP::OGT; ip = isUnsigned ? IP::ugt : IP::sgt; break;
-  case ComparePredicate::ge: fp = FP::OGE; ip = isUnsigned ? IP::uge : IP::sge; break;
+  case ComparePredicate::eq:
+    break;
+  case ComparePredicate::ne:
+    fp = FP::UNE;
+    ip = IP::ne;
+    break;
+  case ComparePredicate::lt:
+    fp = FP::OLT;
+    ip = isUnsigned ? IP::ult : IP::slt;
+    break;
+  case ComparePredicate::le:
+    fp = FP::OLE;
+    ip = isUnsigned ? IP::ule : IP::sle;
+    break;
+  case ComparePredicate::gt:
+    fp = FP::OGT;
+    ip = isUnsigned ? IP::ugt : IP::sgt;
+    break;
+  case ComparePredicate::ge:
+    fp = FP::OGE;
+    ip = isUnsigned ? IP::uge : IP::sge;
+    break;
   }
   return e.isFloat(args[0].getType()) ? e.cmpf(fp, args[0], args[1]) : e.cmpi(ip, args[0], args[1]);
 }
@@ -383,7 +411,8 @@ Value CastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
     Value isNan = e.cmpf(arith::CmpFPredicate::UNO, x, x);
     Value outside = e.make<arith::OrIOp>(e.make<arith::OrIOp>(tooLow, tooHigh), isNan);
     Value inside = e.select(outside, e.f(ft, 0), x);
-    Value n = toUnsigned ? e.make<arith::FPToUIOp>(target, inside) : e.make<arith::FPToSIOp>(target, inside);
+    Value n = toUnsigned ? e.make<arith::FPToUIOp>(target, inside)
+                         : e.make<arith::FPToSIOp>(target, inside);
     APInt least = toUnsigned ? APInt(toWidth, 0) : APInt::getSignedMinValue(toWidth);
     APInt greatest = toUnsigned ? APInt::getMaxValue(toWidth) : APInt::getSignedMaxValue(toWidth);
     n = e.select(tooHigh, e.i(target, greatest.getSExtValue()), n);

@@ -75,14 +75,16 @@ LogicalResult ProgramOp::verify() {
         return op.emitOpError() << "there is no kernel @" << dispatch.getKernel();
       if (kernel.getSlots() != dispatch.getDims().getExprs().size() ||
           kernel.getOperands() != dispatch.getOperands().size())
-        return op.emitOpError() << "kernel @" << dispatch.getKernel() << " has " << kernel.getOperands()
-                                << " operands and " << kernel.getSlots() << " slots, got "
-                                << dispatch.getOperands().size() << " and "
+        return op.emitOpError() << "kernel @" << dispatch.getKernel() << " has "
+                                << kernel.getOperands() << " operands and " << kernel.getSlots()
+                                << " slots, got " << dispatch.getOperands().size() << " and "
                                 << dispatch.getDims().getExprs().size();
     } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
       if (collective.getLayout().getExprs().size() != 3 ||
-          (collective.getKind() == CollectiveKind::all_to_all) != collective.getResultLayout().has_value())
-        return op.emitOpError("needs a layout [outer, count, inner], all_to_all a result layout too");
+          (collective.getKind() == CollectiveKind::all_to_all) !=
+              collective.getResultLayout().has_value())
+        return op.emitOpError(
+            "needs a layout [outer, count, inner], all_to_all a result layout too");
     } else if (!isa<TempOp, ViewOp, CopyOp, CheckOp>(op)) {
       return op.emitOpError("does not belong into a program");
     }

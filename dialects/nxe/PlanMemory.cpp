@@ -58,7 +58,8 @@ struct PlanMemory : public nxe::impl::NxePlanMemoryBase<PlanMemory> {
           {temp, int64_t(llvm::alignTo(*nx::constantOf(temp.getBytes().getExprs()[0]), kAlignment)),
            int64_t(*temp.getFirst()), int64_t(*temp.getLast())});
     llvm::sort(blocks, [](const Block &a, const Block &b) {
-      return std::make_tuple(-a.bytes, a.first, a.last) < std::make_tuple(-b.bytes, b.first, b.last);
+      return std::make_tuple(-a.bytes, a.first, a.last) <
+             std::make_tuple(-b.bytes, b.first, b.last);
     });
     int64_t arena = 0;
     SmallVector<Block *> placed; // by offset

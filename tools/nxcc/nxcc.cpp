@@ -24,8 +24,8 @@ namespace {
 enum ExitStatus { kDone = 0, kRefused = 1, kUsage = 2, kOutOfMemory = 3 };
 
 [[noreturn]] void sayOutOfMemory() {
-  static const char message[] =
-      "nxcc: error: out of memory; raise --max-memory, or lower -j, or compile on a larger machine\n";
+  static const char message[] = "nxcc: error: out of memory; raise --max-memory, or lower -j, or "
+                                "compile on a larger machine\n";
   ssize_t written = ::write(STDERR_FILENO, message, sizeof message - 1);
   (void)written;
   ::_exit(kOutOfMemory);
@@ -64,7 +64,8 @@ public:
       return;
     llvm::errs() << "\r\033[K";
     if (phase) {
-      llvm::errs() << "[" << int(*phase) + 1 << "/" << allPhases().size() << "] " << phaseName(*phase) << " ...";
+      llvm::errs() << "[" << int(*phase) + 1 << "/" << allPhases().size() << "] "
+                   << phaseName(*phase) << " ...";
     }
     llvm::errs().flush();
   }
@@ -96,7 +97,8 @@ int usageError(const std::string &message) {
 
 struct Session {
   explicit Session(unsigned jobs)
-      : pool(llvm::hardware_concurrency(jobs)), context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {
+      : pool(llvm::hardware_concurrency(jobs)),
+        context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {
     context.setThreadPool(pool);
     context.loadAllAvailableDialects();
   }
@@ -114,7 +116,8 @@ int compileCommand(CommandLine &line) {
   options.optLevel = line.optLevel;
   auto from = phaseByName(line.from), to = phaseByName(line.to);
   if (!from || !to)
-    return usageError("there is no phase '" + (from ? line.to : line.from) + "'; phases are " + phaseNames());
+    return usageError("there is no phase '" + (from ? line.to : line.from) + "'; phases are " +
+                      phaseNames());
   options.from = *from;
   options.to = *to;
   if (*from > *to)
@@ -131,13 +134,15 @@ int compileCommand(CommandLine &line) {
   if (options.to == Phase::Emit) {
     std::string folder = llvm::sys::path::parent_path(options.output).str();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
-      llvm::errs() << "nxcc: error: cannot create the output file '" << options.output << "': " << std::strerror(errno)
+      llvm::errs() << "nxcc: error: cannot create the output file '" << options.output
+                   << "': " << std::strerror(errno)
                    << "; check that its folder exists and is writable\n";
       return kRefused;
     }
   }
   if (options.from != Phase::Import && options.to == Phase::Emit && options.paramsModel.empty())
-    return usageError("--from " + line.from + " reads a program without weights; name their model with --params MODEL");
+    return usageError("--from " + line.from +
+                      " reads a program without weights; name their model with --params MODEL");
   for (size_t at = 0; at < line.targets.size();) {
     size_t comma = std::min(line.targets.find(',', at), line.targets.size());
     options.targets.push_back(line.targets.substr(at, comma - at));
@@ -148,7 +153,8 @@ int compileCommand(CommandLine &line) {
   if (!line.maxMemory.empty()) {
     auto bytes = parseSize(line.maxMemory);
     if (!bytes)
-      return usageError("--max-memory '" + line.maxMemory + "' is not a size; write it as 500M or 2G");
+      return usageError("--max-memory '" + line.maxMemory +
+                        "' is not a size; write it as 500M or 2G");
     // Data, not address space: mapped weights do not count.
     rlimit limit = {*bytes, *bytes};
     if (setrlimit(RLIMIT_DATA, &limit) != 0)
@@ -203,27 +209,42 @@ int main(int argc, char **argv) {
   CommandLine line;
   CLI::App app("Compiles a trained model to one executable file for accelerator cores.", "nxcc");
   app.require_subcommand(1);
-  app.footer("Exit status: 0 done, 1 the model or an option is refused, 2 the command line is wrong, 3 out of memory.");
+  app.footer("Exit status: 0 done, 1 the model or an option is refused, 2 the command line is "
+             "wrong, 3 out of memory.");
 
   CLI::App *compile = app.add_subcommand("compile", "Compile a model to an executable (.nxe)");
   compile->add_option("MODEL", line.compile.model, "The model: an .onnx file")->required();
   compile->add_option("-o,--output", line.compile.output, "The executable to write");
-  compile->add_option("--tp", line.compile.tpDegree, "Tensor-parallel degree: how many cores share the model (1)");
+  compile->add_option("--tp", line.compile.tpDegree,
+                      "Tensor-parallel degree: how many cores share the model (1)");
   compile->add_option("--plan", line.compile.planFile, "File that pins how parameters are split");
-  compile->add_flag("--explain-plan", line.explainPlan, "Print the partition plan, its reasons and its cost");
+  compile->add_flag("--explain-plan", line.explainPlan,
+                    "Print the partition plan, its reasons and its cost");
   compile->add_option("--target-cpu", line.targets,
-                      "Instruction-set levels to generate code for, comma-separated: native (default), x86-64-v3, x86-64-v4, armv8-a");
-  compile->add_option("--shape", line.compile.shapes, "Make an input static: NAME=DIMS, for example ids=1x128 (repeatable)");
-  compile->add_option("-O", line.optLevel, "Optimization of machine code, 0 to 3 (2)")->check(CLI::Range(0, 3));
+                      "Instruction-set levels to generate code for, comma-separated: native "
+                      "(default), x86-64-v3, x86-64-v4, armv8-a");
+  compile->add_option("--shape", line.compile.shapes,
+                      "Make an input static: NAME=DIMS, for example ids=1x128 (repeatable)");
+  compile->add_option("-O", line.optLevel, "Optimization of machine code, 0 to 3 (2)")
+      ->check(CLI::Range(0, 3));
   compile->add_option("-j,--jobs", line.compile.jobs, "Kernels to compile at once (one per CPU)");
-  compile->add_option("--max-memory", line.maxMemory, "Stop with an error when the compiler needs more, for example 2G; mapped weights do not count");
-  compile->add_option("--from", line.from, "First phase; MODEL is then MLIR text as --dump writes it (" + phaseNames() + ")");
-  compile->add_option("--params", line.compile.paramsModel, "With --from: the model that holds the weights");
+  compile->add_option("--max-memory", line.maxMemory,
+                      "Stop with an error when the compiler needs more, for example 2G; mapped "
+                      "weights do not count");
+  compile->add_option("--from", line.from,
+                      "First phase; MODEL is then MLIR text as --dump writes it (" + phaseNames() +
+                          ")");
+  compile->add_option("--params", line.compile.paramsModel,
+                      "With --from: the model that holds the weights");
   compile->add_option("--to", line.to, "Last phase");
   compile->add_option("--dump", line.dump, "Print the program after a phase (repeatable)");
-  compile->add_option("--report", line.report, "Print time, peak memory and size per phase: text or json")
-      ->expected(0, 1)->default_str("text");
-  CLI::App *analyzeApp = app.add_subcommand("analyze", "Print what a model holds: inputs, parameters, operations");
+  compile
+      ->add_option("--report", line.report,
+                   "Print time, peak memory and size per phase: text or json")
+      ->expected(0, 1)
+      ->default_str("text");
+  CLI::App *analyzeApp =
+      app.add_subcommand("analyze", "Print what a model holds: inputs, parameters, operations");
   analyzeApp->add_option("MODEL", line.compile.model, "The model: an .onnx file")->required();
   analyzeApp->add_option("--shape", line.compile.shapes, "As for compile");
   analyzeApp->add_flag("--json", line.analyze.json, "Print JSON");
