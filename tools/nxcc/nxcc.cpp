@@ -6,6 +6,7 @@
 #include "compiler/driver/Register.h"
 #include "compiler/driver/Report.h"
 #include "compiler/driver/Version.h"
+#include "compiler/import/onnx/OnnxImporter.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
@@ -199,6 +200,31 @@ int analyzeCommand(CommandLine &line) {
   return kDone;
 }
 
+/// The page docs/supported-operators.md.
+int operatorsCommand() {
+  llvm::outs() << "# Supported operators\n\n"
+               << "Written by `nxcc operators`. Opsets " << kMinOnnxOpset << " to " << kMaxOnnxOpset
+               << " of the domain ai.onnx; an operator is read in\nevery version of these opsets in which it "
+                  "exists. A model with any other operator is refused, with a list of\nall its nodes that "
+                  "cannot be compiled and the reason for each.\n\n";
+  std::vector<SupportedOperator> operators = supportedOnnxOperators();
+  llvm::sort(operators, [](const SupportedOperator &a, const SupportedOperator &b) { return a.name < b.name; });
+  std::string line;
+  llvm::StringRef last;
+  for (const SupportedOperator &op : operators) {
+    if (op.name == last)
+      continue;
+    last = op.name;
+    if (line.size() + op.name.size() + 2 > 110) {
+      llvm::outs() << line << "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + op.name.str() + (op.name == operators.back().name ? "" : ",");
+  }
+  llvm::outs() << line << "\n";
+  return kDone;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -248,6 +274,7 @@ int main(int argc, char **argv) {
   analyzeApp->add_option("MODEL", line.compile.model, "The model: an .onnx file")->required();
   analyzeApp->add_option("--shape", line.compile.shapes, "As for compile");
   analyzeApp->add_flag("--json", line.analyze.json, "Print JSON");
+  CLI::App *operators = app.add_subcommand("operators", "Print the ONNX operators that can be compiled");
   CLI::App *version = app.add_subcommand("version", "Print the compiler's version and its targets");
 
   try {
@@ -261,6 +288,8 @@ int main(int argc, char **argv) {
     return compileCommand(line);
   if (analyzeApp->parsed())
     return analyzeCommand(line);
+  if (operators->parsed())
+    return operatorsCommand();
   if (version->parsed()) {
     llvm::outs() << "nxcc " << kVersion << " (LLVM " << LLVM_VERSION_STRING << ")\ntargets:";
     for (const TargetDescription &target : knownTargets())
