@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
   static cl::opt<bool> quiet("quiet", cl::desc("Print no IR"));
   static cl::opt<bool> locations("locations", cl::desc("Print locations too"));
   mlir::registerMLIRContextCLOptions();
+  mlir::registerAsmPrinterCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerTransformsPasses();
   nx::registerNxTransformsPasses();
