@@ -4,6 +4,7 @@
 #include "dialects/nx/Nx.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -45,9 +46,12 @@ struct MonomialLess {
 
 using Polynomial = std::map<Monomial, int64_t, MonomialLess>;
 
+// Coefficients wrap: models may hold any numbers, and sizes that matter are far smaller.
+int64_t wrappingMul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+
 void addTerm(Polynomial &p, const Monomial &m, int64_t coefficient) {
   int64_t &c = p[m];
-  c += coefficient;
+  c = int64_t(uint64_t(c) + uint64_t(coefficient));
   if (c == 0)
     p.erase(m);
 }
@@ -59,7 +63,7 @@ Polynomial multiply(const Polynomial &a, const Polynomial &b) {
       Monomial m(ma);
       m.append(mb.begin(), mb.end());
       llvm::sort(m, [](AffineExpr x, AffineExpr y) { return compareExprs(x, y) < 0; });
-      addTerm(product, m, ca * cb);
+      addTerm(product, m, wrappingMul(ca, cb));
     }
   return product;
 }
@@ -146,7 +150,8 @@ AffineExpr divideExactly(AffineExpr numerator, AffineExpr denominator) {
   auto &[leadMonomial, leadCoefficient] = *divisor.begin();
   while (!remainder.empty()) {
     auto [monomial, coefficient] = *remainder.begin();
-    if (coefficient % leadCoefficient)
+    // The one quotient that overflows, and traps on some machines.
+    if (leadCoefficient == -1 ? coefficient == std::numeric_limits<int64_t>::min() : coefficient % leadCoefficient != 0)
       return {};
     Monomial rest(monomial);
     for (AffineExpr factor : leadMonomial) {
@@ -158,7 +163,7 @@ AffineExpr divideExactly(AffineExpr numerator, AffineExpr denominator) {
     int64_t c = coefficient / leadCoefficient;
     addTerm(quotient, rest, c);
     for (auto &[m, k] : multiply(divisor, Polynomial{{rest, c}}))
-      addTerm(remainder, m, -k);
+      addTerm(remainder, m, wrappingMul(k, -1));
   }
   return toExpr(quotient, context);
 }

@@ -16,9 +16,21 @@ InFlightDiagnostic GraphBuilder::error() {
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// True when the sizes are sizes and their product, as far as it is known, is a number of elements.
+static bool isPossible(RankedTensorType type) {
+  int64_t bytes = 8;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) &&
+        (size < 0 || llvm::MulOverflow(bytes, std::max<int64_t>(size, 1), bytes)))
+      return false;
+  return hasKnownDims(type);
+}
+
 Value GraphBuilder::create(StringRef name, ValueRange operands, RankedTensorType type, Attributes attributes) {
   if (hasFailed || llvm::is_contained(operands, Value()))
     return {};
+  if (type && !isPossible(type))
+    return error() << "a result has an impossible size", Value();
   OperationName opName(name, context());
   OperationState state(loc, opName);
   state.addOperands(operands);
@@ -41,6 +53,10 @@ Value GraphBuilder::create(StringRef name, ValueRange operands, RankedTensorType
       op->destroy();
       hasFailed = true;
       return {};
+    }
+    if (!isPossible(cast<RankedTensorType>(types.front()))) {
+      op->destroy();
+      return error() << "a result has an impossible size", Value();
     }
     op->getResult(0).setType(types.front());
   }

@@ -65,6 +65,7 @@ void where(NodeImporter &n, GraphBuilder &b) {
 }
 
 void castTo(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"saturate", "round_mode"}); // of 8-bit floats
   auto to = DataType(n.requireInt("to"));
   Type element = elementType(to, b.context());
   if (!element)
@@ -73,6 +74,7 @@ void castTo(NodeImporter &n, GraphBuilder &b) {
 }
 
 void castLike(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"saturate", "round_mode"});
   if (Value like = n.input(1))
     n.result(b.cast(n.input(0), b.elementOf(like)));
 }
@@ -188,6 +190,7 @@ void isInf(NodeImporter &n, GraphBuilder &b) {
 }
 
 void dropout(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"ratio", "seed"}); // of training
   if (n.opset() >= 12 && n.hasInput(2)) {
     std::optional<SmallVector<int64_t>> training = n.constantInts(2);
     if (training && !training->empty() && training->front())
@@ -201,17 +204,20 @@ void dropout(NodeImporter &n, GraphBuilder &b) {
 
 /// `part`, of one value per index of dimension `axis` of x or a scalar, shaped to broadcast with x.
 Value alongAxis(NodeImporter &n, GraphBuilder &b, Value part, Value x) {
+  int64_t given = n.getInt("axis", 1);
   if (!part || !x || b.rankOf(part) == 0)
     return part;
   if (b.rankOf(part) != 1)
     return n.unsupported("scales of rank " + Twine(b.rankOf(part)) + " (blocks)"), Value();
   if (constantOf(dimOf(b.typeOf(part), 0)) == 1)
     return b.reshape(part, {});
-  int64_t axis = n.axis(n.getInt("axis", 1), b.rankOf(x));
+  int64_t axis = n.axis(given, b.rankOf(x));
   return b.appendUnitDims(part, b.rankOf(x) - axis);
 }
 
 void dequantizeLinear(NodeImporter &n, GraphBuilder &b) {
+  if (n.getInt("block_size", 0))
+    return n.unsupported("quantization by blocks");
   Value x = n.input(0), scale = n.input(1);
   if (!x || !scale)
     return;
@@ -225,6 +231,9 @@ void dequantizeLinear(NodeImporter &n, GraphBuilder &b) {
 }
 
 void quantizeLinear(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"saturate", "output_dtype"}); // the first is of 8-bit floats
+  if (n.getInt("block_size", 0))
+    return n.unsupported("quantization by blocks");
   Value x = n.input(0), scale = n.input(1), zeroPoint = n.optionalInput(2);
   if (!x || !scale)
     return;

@@ -285,6 +285,7 @@ void conv(NodeImporter &n, GraphBuilder &b) {
 
 template <PoolKind kind> void pool(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0);
+  n.ignoreAttrs({"storage_order"}); // of the output that nx does not compute
   if (!n.hasAttr("kernel_shape")) {
     n.error() << "kernel_shape is missing";
     return;
@@ -325,9 +326,10 @@ void batchNormalization(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0), scale = n.input(1), bias = n.input(2), mean = n.input(3), variance = n.input(4);
   if (!x || !scale || !bias || !mean || !variance)
     return;
+  n.ignoreAttrs({"momentum"}); // of training
   if (n.getInt("training_mode", 0))
     return n.unsupported("it is in training mode; export the model for inference");
-  if (n.opset() < 9 && !n.getInt("spatial", 1))
+  if (!n.getInt("spatial", 1))
     return n.unsupported("attribute spatial = 0");
   // scale * (x - mean) / sqrt(variance + epsilon) + bias as one factor and one summand per channel.
   Value epsilon = b.scalar(b.elementOf(variance), n.getFloat("epsilon", 1e-5));
@@ -352,6 +354,7 @@ void instanceNormalization(NodeImporter &n, GraphBuilder &b) {
 }
 
 void groupNormalization(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"stash_type"});
   Value x = n.input(0), scale = n.input(1), bias = n.input(2);
   int64_t groups = n.requireInt("num_groups");
   if (!x || !scale || !bias || b.failed())
@@ -380,6 +383,7 @@ void groupNormalization(NodeImporter &n, GraphBuilder &b) {
 }
 
 void layerNormalization(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"stash_type"}); // nx computes statistics in f32 or wider
   Value x = n.input(0), scale = n.input(1);
   if (x)
     n.result(b.emitOptional<LayerNormOp>({x, scale, n.optionalInput(2)},
@@ -389,6 +393,7 @@ void layerNormalization(NodeImporter &n, GraphBuilder &b) {
 }
 
 void rmsNormalization(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"stash_type"}); // nx computes statistics in f32 or wider
   Value x = n.input(0), scale = n.input(1);
   if (x)
     n.result(b.emit<RmsNormOp>({x, scale}, {b.i64("axis", n.axis(n.getInt("axis", -1), b.rankOf(x))),
@@ -445,6 +450,7 @@ Value splitHeads(NodeImporter &n, GraphBuilder &b, Value x, StringRef headsAttr)
 }
 
 void attention(NodeImporter &n, GraphBuilder &b) {
+  n.ignoreAttrs({"qk_matmul_output_mode", "softmax_precision", "q_num_heads", "kv_num_heads"});
   Value q = n.input(0), k = n.input(1), v = n.input(2), mask = n.optionalInput(3);
   if (!q || !k || !v)
     return;
@@ -472,7 +478,7 @@ void attention(NodeImporter &n, GraphBuilder &b) {
   if (!size && !n.hasAttr("scale"))
     return n.unsupported("the size of a head is symbolic");
   double scale = n.getFloat("scale", 1 / std::sqrt(double(std::max<int64_t>(size.value_or(1), 1))));
-  SmallVector<NamedAttribute> attributes{b.f64("scale", scale)};
+  SmallVector<NamedAttribute> attributes{b.f64("scale", scale), b.flag("zero_without_keys")};
   if (n.getInt("is_causal", 0)) {
     // ONNX aligns the triangle at the first key, nx.attention at the last one.
     if (!provablyEqual(dimOf(b.typeOf(q), 2), dimOf(b.typeOf(k), 2)))

@@ -28,12 +28,19 @@ ArrayRef<Value> NodeImporter::allInputs() {
 }
 
 const onnx::Attribute *NodeImporter::getAttr(StringRef name, onnx::Attribute::Kind kind) {
-  const onnx::Attribute *attribute = findAttribute(name);
+  const onnx::Attribute *attribute = find(name);
   if (!attribute || attribute->kind == kind)
     return attribute;
   if (!b.failed())
     error() << "attribute '" << name << "' is of the wrong type";
   return nullptr;
+}
+
+StringRef NodeImporter::unreadAttribute() const {
+  for (const onnx::Attribute &attribute : node.attributes)
+    if (!llvm::is_contained(readAttributes, attribute.name))
+      return attribute.name;
+  return {};
 }
 
 int64_t NodeImporter::getInt(StringRef name, int64_t absent) {

@@ -37,7 +37,7 @@ public:
   mlir::Value optionalInput(size_t i) const { return hasInput(i) ? inputs[i] : mlir::Value(); }
   llvm::ArrayRef<mlir::Value> allInputs();
 
-  bool hasAttr(llvm::StringRef name) { return findAttribute(name); }
+  bool hasAttr(llvm::StringRef name) { return find(name); }
   int64_t getInt(llvm::StringRef name, int64_t absent);
   double getFloat(llvm::StringRef name, double absent);
   llvm::StringRef getString(llvm::StringRef name, llvm::StringRef absent);
@@ -45,6 +45,11 @@ public:
   /// The attribute if it is present and of that kind.
   const Attribute *getAttr(llvm::StringRef name, Attribute::Kind kind);
   int64_t requireInt(llvm::StringRef name);
+  /// Attributes that change nothing for nx. All others must be read: a node with an attribute that
+  /// its handler does not know is refused.
+  void ignoreAttrs(std::initializer_list<llvm::StringRef> names) { readAttributes.append(names.begin(), names.end()); }
+  /// The first attribute of the node that nobody has read; empty when there is none.
+  llvm::StringRef unreadAttribute() const;
   /// An attribute that holds a tensor, as a constant.
   mlir::Value getTensor(llvm::StringRef name);
 
@@ -74,6 +79,11 @@ public:
   const std::optional<std::string> &unsupportedReason() const { return reason; }
 
 private:
+  const Attribute *find(llvm::StringRef name) {
+    readAttributes.push_back(name);
+    return findAttribute(name);
+  }
+
   GraphBuilder &b;
   const Node &node;
   int64_t nodeOpset;
@@ -82,6 +92,7 @@ private:
   MakeConstant makeConstant;
   llvm::SmallVector<mlir::Value> nodeResults;
   std::optional<std::string> reason;
+  llvm::SmallVector<llvm::StringRef> readAttributes;
 };
 
 using Handler = void (*)(NodeImporter &, GraphBuilder &);

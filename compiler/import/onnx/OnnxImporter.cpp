@@ -85,6 +85,7 @@ namespace {
 
 /// Functions and branches may call on without end in a wrong file.
 constexpr unsigned kMaxDepth = 32;
+constexpr unsigned kMaxNodes = 1 << 22;
 
 /// Values by name in one graph or function body. Branches see the values around them.
 struct Scope {
@@ -117,6 +118,7 @@ private:
   llvm::StringMap<const Function *> functions;
   llvm::StringMap<int64_t> fixedSymbols; ///< symbols that --shape made static
   llvm::StringSet<> usedParamNames;
+  unsigned importedNodes = 0; ///< of the graph and of each call of a function
 
   LogicalResult readOpsets(const std::vector<OpsetImport> &imports, llvm::StringMap<int64_t> &opsets);
   LogicalResult fixSymbols(const Graph &graph);
@@ -435,6 +437,8 @@ LogicalResult ModelImporter::importNode(const Node &node, Scope &scope) {
     label += (node.opType + "_" + (node.outputs.empty() ? StringRef("") : node.outputs[0])).str();
   b.loc = NameLoc::get(b.builder.getStringAttr(label));
   b.clearFailure();
+  if (++importedNodes > kMaxNodes)
+    return b.error() << "the model has more than " << kMaxNodes << " nodes, those of called functions included";
 
   SmallVector<Value> inputs;
   bool afterRefused = false;
@@ -481,6 +485,8 @@ LogicalResult ModelImporter::importNode(const Node &node, Scope &scope) {
     return failure();
   if (importer.unsupportedReason())
     return refuse(node, inputs, opset->second, *importer.unsupportedReason(), scope);
+  if (StringRef unread = importer.unreadAttribute(); !unread.empty())
+    return refuse(node, inputs, opset->second, ("nx does not know the attribute '" + unread + "'").str(), scope);
   SmallVector<Value> results(importer.takenResults());
   results.resize(std::max(results.size(), node.outputs.size()));
   for (auto [i, name] : llvm::enumerate(node.outputs))

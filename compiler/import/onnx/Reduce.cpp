@@ -24,9 +24,10 @@ std::optional<Reduction> readReduction(NodeImporter &n, GraphBuilder &b, int64_t
   if (!r.x || n.unsupportedReason())
     return std::nullopt;
   r.keepDims = n.getInt("keepdims", 1);
+  bool isNoop = n.getInt("noop_with_empty_axes", 0);
   if (given)
     r.axes = n.axes(*given, b.rankOf(r.x));
-  if (r.axes.empty() && !n.getInt("noop_with_empty_axes", 0))
+  if (r.axes.empty() && !isNoop)
     llvm::append_range(r.axes, llvm::seq<int64_t>(0, b.rankOf(r.x)));
   return b.failed() ? std::nullopt : std::optional(r);
 }

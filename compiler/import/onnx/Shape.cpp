@@ -52,8 +52,9 @@ void size(NodeImporter &n, GraphBuilder &b) {
     n.result(b.sizeScalar(productOf(dimsOf(b.typeOf(x)), b.context())));
 }
 
-/// The sizes that input `i` lists; an error when one is evidently negative.
-std::optional<SmallVector<AffineExpr>> targetShape(NodeImporter &n, GraphBuilder &b, size_t i) {
+/// The sizes that input `i` lists. Negative ones are an error unless they have a meaning.
+std::optional<SmallVector<AffineExpr>> targetShape(NodeImporter &n, GraphBuilder &b, size_t i,
+                                                   bool mayBeNegative = false) {
   Value list = n.input(i);
   if (!list)
     return std::nullopt;
@@ -61,7 +62,13 @@ std::optional<SmallVector<AffineExpr>> targetShape(NodeImporter &n, GraphBuilder
     n.error() << "the list of sizes has rank " << b.rankOf(list) << ", it must be 1";
     return std::nullopt;
   }
-  return n.sizes(i);
+  std::optional<SmallVector<AffineExpr>> sizes = n.sizes(i);
+  for (AffineExpr size : sizes.value_or(SmallVector<AffineExpr>()))
+    if (std::optional<int64_t> constant = constantOf(size); constant && *constant < 0 && !mayBeNegative) {
+      n.error() << "size " << *constant << " is negative";
+      return std::nullopt;
+    }
+  return sizes;
 }
 
 void constantOfShape(NodeImporter &n, GraphBuilder &b) {
@@ -101,7 +108,7 @@ void expand(NodeImporter &n, GraphBuilder &b) {
 
 void reshape(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0);
-  std::optional<SmallVector<AffineExpr>> target = targetShape(n, b, 1);
+  std::optional<SmallVector<AffineExpr>> target = targetShape(n, b, 1, /*mayBeNegative=*/true);
   if (!x || !target)
     return;
   bool allowZero = n.getInt("allowzero", 0);
@@ -229,8 +236,9 @@ void range(NodeImporter &n, GraphBuilder &b) {
   auto step = n.constantInts(2);
   if (!first || !last || !step)
     return;
-  if (step->front() == 0) {
-    n.error() << "delta is 0";
+  constexpr int64_t limit = int64_t(1) << 40;
+  if (step->front() == 0 || step->front() > limit || step->front() < -limit) {
+    n.error() << "delta is " << step->front();
     return;
   }
   AffineExpr span = normalize(step->front() > 0 ? last->front() - first->front() : first->front() - last->front());

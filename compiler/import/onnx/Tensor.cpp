@@ -234,7 +234,7 @@ void gather(NodeImporter &n, GraphBuilder &b) {
   bool isEvaluated = knownElements(x).has_value();
   if (constant && constant->size() == 1 && !isEvaluated) {
     AffineExpr size = dimOf(b.typeOf(x), axis);
-    int64_t index = constant->front();
+    int64_t index = std::clamp(constant->front(), -kEndless, kEndless);
     b.requireAtMost(b.size(index < 0 ? -index : index + 1), size, "the gathered index and 1");
     if (b.failed())
       return;
@@ -326,6 +326,11 @@ void pad(NodeImporter &n, GraphBuilder &b) {
     return;
   }
   SmallVector<AffineExpr> lo(rank, b.size(0)), hi(rank, b.size(0));
+  for (AffineExpr amount : amounts)
+    if (auto constant = constantOf(amount); constant && (*constant > kEndless || *constant < -kEndless)) {
+      n.error() << "padding of " << *constant;
+      return;
+    }
   for (auto [i, axis] : llvm::enumerate(axes)) {
     lo[axis] = amounts[i];
     hi[axis] = amounts[i + axes.size()];
@@ -449,6 +454,10 @@ void resize(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0);
   if (!x)
     return;
+  // These are of modes that nx does not have.
+  n.ignoreAttrs({"antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value"});
+  if (n.getString("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return n.unsupported("attribute keep_aspect_ratio_policy");
   if (n.getString("mode", "nearest") != "nearest")
     return n.unsupported("only mode nearest");
   if (n.hasAttr("axes"))

@@ -330,6 +330,16 @@ std::optional<bool> decide(ComparePredicate predicate, AffineExpr a, AffineExpr 
 /// One element of `op` on the elements `args`; null when it is no expression.
 AffineExpr evaluateScalar(Operation *op, ArrayRef<AffineExpr> args) {
   MLIRContext *context = op->getContext();
+  // Numbers that no size comes near are no sizes: arithmetic on them might overflow.
+  constexpr int64_t limit = int64_t(1) << 31;
+  bool arithmetic = isa<AddOp, SubOp, MulOp, NegOp>(op), isLarge = false;
+  for (AffineExpr arg : args)
+    arg.walk([&](AffineExpr e) {
+      if (auto constant = dyn_cast<AffineConstantExpr>(e))
+        isLarge |= constant.getValue() >= limit || constant.getValue() <= -limit;
+    });
+  if (arithmetic && isLarge)
+    return {};
   auto nonNegative = [](AffineExpr e) { return lowerBound(e).value_or(-1) >= 0; };
   auto positive = [](AffineExpr e) { return lowerBound(e).value_or(0) > 0; };
   // Integer division rounds to zero: floordiv says the same where nothing is negative.
