@@ -51,14 +51,25 @@ Lowered nx::lower(LinalgBuilder &b, ConcatOp op) {
 // Padding
 //===----------------------------------------------------------------------===//
 
+/// Whether `expr` is not negative for any values of the symbols, which are not. Sums and products in
+/// normal form show it.
+static bool isNotNegative(AffineExpr expr) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue() >= 0;
+  if (isa<AffineSymbolExpr>(expr))
+    return true;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return binary && isNotNegative(binary.getLHS()) && isNotNegative(binary.getRHS());
+}
+
 /// Whether padding is a copy of all of x, or of a slice of it, into a larger tensor: amounts and
 /// what they leave of x are known not to be negative.
 static bool isPlainPad(SizedTensor x, ArrayRef<AffineExpr> lo, ArrayRef<AffineExpr> hi) {
   for (auto [size, before, after] : llvm::zip_equal(x.dims, lo, hi)) {
     auto low = constantOf(before), high = constantOf(after), known = constantOf(size);
-    if (!low || !high)
+    if ((!low && !isNotNegative(before)) || (!high && !isNotNegative(after)))
       return false;
-    int64_t removed = -std::min<int64_t>(*low, 0) - std::min<int64_t>(*high, 0);
+    int64_t removed = -std::min<int64_t>(low.value_or(0), 0) - std::min<int64_t>(high.value_or(0), 0);
     if (removed && (!known || *known < removed))
       return false;
   }
@@ -113,11 +124,13 @@ Lowered nx::lower(LinalgBuilder &b, PadOp op) {
     Dims from(x.rank(), b.constant(0)), kept(x.dims);
     bool grows = false;
     for (int64_t i = 0; i < x.rank(); ++i) {
-      int64_t low = *constantOf(lo[i]), high = *constantOf(hi[i]);
-      grows |= low > 0 || high > 0;
-      from[i] = b.constant(-std::min<int64_t>(low, 0));
-      kept[i] = normalize(kept[i] + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0));
-      lo[i] = b.constant(std::max<int64_t>(low, 0));
+      // What is not constant is not negative.
+      int64_t low = std::min<int64_t>(constantOf(lo[i]).value_or(0), 0);
+      int64_t high = std::min<int64_t>(constantOf(hi[i]).value_or(0), 0);
+      from[i] = b.constant(-low);
+      kept[i] = normalize(kept[i] + low + high);
+      lo[i] = normalize(lo[i] - low);
+      grows |= constantOf(lo[i]) != 0 || normalize(hi[i] - high) != b.constant(0);
     }
     bool leavesNone = llvm::any_of(kept, [](AffineExpr e) { return constantOf(e) == 0; });
     if (leavesNone)

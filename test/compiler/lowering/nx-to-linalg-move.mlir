@@ -56,16 +56,29 @@ func.func private @pad(%x: tensor<4x8xf32>) -> tensor<3x11xf32> attributes {nx.f
 
 // -----
 
-// Amounts of unknown sign, and the other modes, compute where each element comes from.
+// A sum of symbols is not negative.
 
 // CHECK-LABEL: func.func private @pad_symbolic
+// CHECK-NOT: tensor.extract
+// CHECK: tensor.insert_slice
+func.func private @pad_symbolic(%x: tensor<?xf32, #nx.dims<s0>>, %v: tensor<f32>) -> tensor<?xf32, #nx.dims<s0 + s1 + 1>> attributes {nx.family = "loops"} {
+  %0 = nx.pad %x, %v {lo = #nx.dims<s1 + 1>, hi = #nx.dims<0>, mode = #nx<pad_mode constant>}
+      : (tensor<?xf32, #nx.dims<s0>>, tensor<f32>) -> tensor<?xf32, #nx.dims<s0 + s1 + 1>>
+  return %0 : tensor<?xf32, #nx.dims<s0 + s1 + 1>>
+}
+
+// -----
+
+// Amounts of unknown sign, and the other modes, compute where each element comes from.
+
+// CHECK-LABEL: func.func private @pad_unknown
 // CHECK: arith.cmpi ult
 // CHECK: tensor.extract
 // CHECK: arith.select
-func.func private @pad_symbolic(%x: tensor<?xf32, #nx.dims<s0>>, %v: tensor<f32>) -> tensor<?xf32, #nx.dims<s0 + s1>> attributes {nx.family = "loops"} {
-  %0 = nx.pad %x, %v {lo = #nx.dims<s1>, hi = #nx.dims<0>, mode = #nx<pad_mode constant>}
-      : (tensor<?xf32, #nx.dims<s0>>, tensor<f32>) -> tensor<?xf32, #nx.dims<s0 + s1>>
-  return %0 : tensor<?xf32, #nx.dims<s0 + s1>>
+func.func private @pad_unknown(%x: tensor<?xf32, #nx.dims<s0>>, %v: tensor<f32>) -> tensor<?xf32, #nx.dims<s0 + s1 - 2>> attributes {nx.family = "loops"} {
+  %0 = nx.pad %x, %v {lo = #nx.dims<s1 - 2>, hi = #nx.dims<0>, mode = #nx<pad_mode constant>}
+      : (tensor<?xf32, #nx.dims<s0>>, tensor<f32>) -> tensor<?xf32, #nx.dims<s0 + s1 - 2>>
+  return %0 : tensor<?xf32, #nx.dims<s0 + s1 - 2>>
 }
 
 // -----

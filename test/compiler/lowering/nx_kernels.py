@@ -88,7 +88,8 @@ class Kernel:
                 data = rng.integers(0, 19, shape)
             else:
                 data = rng.standard_normal(shape)
-            arrays.append(np.asarray(data).astype(dtype))
+            with np.errstate(over="ignore"):
+                arrays.append(np.asarray(data).astype(dtype))
         return arrays
 
 
@@ -164,6 +165,12 @@ case("rem_f32", lambda k: k.op("rem", [k.arg("f32", "s0"), k.arg("f32", "s0", ma
      lambda x, y: np.fmod(x, y), ODD)
 case("mod_f32", lambda k: k.op("mod", [k.arg("f32", "s0"), k.arg("f32", "s0", make=positive)], ["s0"]),
      lambda x, y: np.mod(x, y), ODD)
+ratios = lambda s: np.exp(rng.uniform(-80, 80, s)) * rng.choice([-1, 1], s)
+for e in ("f32", "f64", "f16"):
+    case(f"rem_far_{e}", lambda k: k.op("rem", [k.arg(e, "s0", make=ratios if e != "f16" else None), k.arg(e, "s0", make=ratios if e != "f16" else None)], ["s0"]),
+         lambda x, y: np.fmod(x, y), [(5,), (333,)], 1e-30)
+case("rem_specials", lambda k: k.op("rem", [k.arg("f32", "s0", make=specials), k.arg("f32", "s0", make=specials)], ["s0"]),
+     lambda x, y: np.fmod(x, y), [(333,)], 1e-30)
 case("pow_f32", lambda k: k.op("pow", [k.arg("f32", "s0", make=positive), k.arg("f32", "s0")], ["s0"]),
      lambda x, y: wide(x) ** wide(y), ODD)
 case("pow_square", lambda k: k.op("pow", [k.arg("f32", "s0"), k.const("f32", 2.0)], ["s0"]),

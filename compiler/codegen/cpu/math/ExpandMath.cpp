@@ -272,6 +272,10 @@ void nx::populateExpandMathPatterns(RewritePatternSet &patterns) {
   patterns.add<Expand<math::PowFOp, 2>>(
       context, [](ArrayRef<Num> x, bool forSingle) { return fn::pow(x[0], x[1], forSingle); },
       nullptr);
+  Expand<arith::RemFOp, 2>::Formula remainder = [](ArrayRef<Num> x, bool) {
+    return fn::remainder(x[0], x[1]);
+  };
+  patterns.add<Expand<arith::RemFOp, 2>>(context, remainder, remainder);
   // Upstream's f32 form of this is quick and good enough; it wins over the one above.
   populateMathPolynomialApproximationPatterns(
       patterns, [](StringRef name) { return name == math::TanhOp::getOperationName(); },

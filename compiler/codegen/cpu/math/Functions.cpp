@@ -372,21 +372,25 @@ Angle reduceLarge(Num x) {
           m.select(negative, -rLow, rLow)};
 }
 
+// Whether a condition holds anywhere.
+Value anyOf(FloatBuilder &m, Value condition) {
+  auto type = dyn_cast<VectorType>(condition.getType());
+  if (!type)
+    return condition;
+  if (type.getRank() != 1)
+    condition = m.make<vector::ShapeCastOp>(
+        VectorType::get({type.getNumElements()}, type.getElementType()), condition);
+  return vector::ReductionOp::create(m.b, m.loc, vector::CombiningKind::OR, condition);
+}
+
 Angle reduceAngle(Num x) {
   FloatBuilder &m = *x.m;
   Angle small = reduceSmall(x);
   // Beyond 2^20 quarter turns, which hardly happens, in a branch.
   Num a = m.abs(x);
   Value large = m.both(m.greater(a, 1.6e6), m.less(a, INFINITY));
-  Value any = large;
-  if (auto type = dyn_cast<VectorType>(large.getType())) {
-    if (type.getRank() != 1)
-      any = m.make<vector::ShapeCastOp>(
-          VectorType::get({type.getNumElements()}, type.getElementType()), any);
-    any = vector::ReductionOp::create(m.b, m.loc, vector::CombiningKind::OR, any);
-  }
-  auto branch = scf::IfOp::create(m.b, m.loc, TypeRange{small.k.getType(), m.type, m.type}, any,
-                                  /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(m.b, m.loc, TypeRange{small.k.getType(), m.type, m.type},
+                                  anyOf(m, large), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(m.b);
   m.b.setInsertionPointToStart(branch.thenBlock());
   Angle exact = reduceLarge(x);
@@ -610,6 +614,51 @@ Num pow(Num x, Num y, bool forSingle) {
   Value one = m.both(m.equal(a, 1.0), m.equal(m.abs(y), INFINITY));
   one = m.either(m.either(one, m.equal(x, 1.0)), m.equal(y, 0.0));
   return m.select(one, 1.0, r);
+}
+
+// Long division in digits of 20 bits: every step is exact, as the quotient of a step and the
+// remainder's multiple of the divisor's last place fit into a float. Numbers of like size take one
+// step.
+Num remainder(Num x, Num y) {
+  FloatBuilder &m = *x.m;
+  constexpr double digit = 0x1p20;
+  Num a = m.abs(x), d = m.abs(y);
+  Value finite = m.less(a, INFINITY);
+  Value usable = m.both(finite, m.both(m.greater(d, 0.0), m.less(d, INFINITY)));
+  Num rest = m.select(usable, a, m(0)), divisor = m.select(usable, d, m(1));
+
+  // The divisor times the largest power of the digit that fits.
+  auto fits = [&](Num scaled) {
+    return m.compare(FloatBuilder::Predicate::OLE, scaled * digit, rest);
+  };
+  auto up = scf::WhileOp::create(
+      m.b, m.loc, TypeRange{m.type}, ValueRange{divisor.v},
+      [&](OpBuilder &, Location loc, ValueRange args) {
+        scf::ConditionOp::create(m.b, loc, anyOf(m, fits(m.num(args[0]))), args);
+      },
+      [&](OpBuilder &, Location loc, ValueRange args) {
+        Num scaled = m.num(args[0]);
+        scf::YieldOp::create(m.b, loc, m.select(fits(scaled), scaled * digit, scaled).v);
+      });
+  // Subtract multiples of it, from the highest digit to the lowest.
+  auto down = scf::WhileOp::create(
+      m.b, m.loc, TypeRange{m.type, m.type}, ValueRange{rest.v, up.getResult(0)},
+      [&](OpBuilder &, Location loc, ValueRange args) {
+        Num left = m.num(args[0]), scaled = m.num(args[1]);
+        // Rounding up may make the quotient one too large.
+        Num next = m.fma(-m.floor(left / scaled), scaled, left);
+        next = m.select(m.less(next, 0.0), next + scaled, next);
+        Value more = anyOf(m, m.less(divisor, scaled));
+        scf::ConditionOp::create(m.b, loc, more, ValueRange{next.v, scaled.v});
+      },
+      [&](OpBuilder &, Location loc, ValueRange args) {
+        Num scaled = m.num(args[1]);
+        Num lower = m.select(m.less(divisor, scaled), scaled * (1 / digit), scaled);
+        scf::YieldOp::create(m.b, loc, ValueRange{args[0], lower.v});
+      });
+  Num r = m.copysign(m.num(down.getResult(0)), x);
+  Value whole = m.both(finite, m.equal(d, INFINITY));
+  return m.select(usable, r, m.select(whole, x, m.nan()));
 }
 
 } // namespace nx::math_functions

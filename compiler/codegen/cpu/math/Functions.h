@@ -18,7 +18,8 @@ Num asin(Num x);
 Num acos(Num x);
 Num atan(Num x);
 Num rsqrt(Num x);
-Num round(Num x); // half away from zero
+Num round(Num x);              // half away from zero
+Num remainder(Num x, Num y); // of the quotient rounded to zero, as C's fmod; exact
 
 // In f64. f32 goes through them (`forSingle`: only as exact as that needs).
 Num sin(Num x, bool forSingle);
