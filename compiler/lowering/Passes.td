@@ -8,6 +8,8 @@ def NxPrepareKernels : Pass<"nx-prepare-kernels", "::mlir::ModuleOp"> {
   let description = [{
     - The constant right-hand side of an f32 matmul becomes packed panels (`#nx.pack`), any transpose
       being moved into the recipe.
+    - The padding of convolutions, and of pooling where its elements have a value that does not count,
+      becomes an `nx.pad` in front.
     - `nx.shard` becomes a slice at an offset of the executing rank, which is the symbol `@rank`.
     - Every matmul of activations and every attention gets its own copy of the reshapes, transposes and
       slices in front of its operands, so that they can be folded into the kernel's address computation.

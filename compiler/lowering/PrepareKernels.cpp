@@ -22,6 +22,8 @@ struct PrepareKernels : public nx::impl::NxPrepareKernelsBase<PrepareKernels> {
       IRRewriter rewriter(func.getContext());
       func.walk([&](ShardOp shard) { lowerShard(rewriter, func, shard); });
       func.walk([&](MatmulOp matmul) { packWeights(rewriter, matmul); });
+      func.walk([&](ConvOp conv) { separatePadding(rewriter, conv); });
+      func.walk([&](PoolOp pool) { separatePadding(rewriter, pool); });
       func.walk([&](Operation *op) {
         if (isa<MatmulOp, AttentionOp>(op))
           sinkViews(rewriter, op);
@@ -54,6 +56,86 @@ struct PrepareKernels : public nx::impl::NxPrepareKernelsBase<PrepareKernels> {
     rewriter.modifyOpInPlace(matmul, [&] {
       matmul.getRhsMutable().assign(packed);
       matmul.setTransposeRhs(false);
+    });
+  }
+
+  /// `x [N, C, spatial..]` with `lo` and `hi` more elements around its spatial dimensions.
+  static Value padded(IRRewriter &rewriter, Location loc, Value x, Value value, ArrayRef<int64_t> lo,
+                      ArrayRef<int64_t> hi) {
+    MLIRContext *context = rewriter.getContext();
+    auto amounts = [&](ArrayRef<int64_t> pads) {
+      SmallVector<AffineExpr> exprs(2, getAffineConstantExpr(0, context));
+      for (int64_t pad : pads)
+        exprs.push_back(getAffineConstantExpr(pad, context));
+      return DimsAttr::get(context, exprs);
+    };
+    return PadOp::create(rewriter, loc, x, value, amounts(lo), amounts(hi), PadMode::constant);
+  }
+
+  static bool hasPadding(ArrayRef<int64_t> lo, ArrayRef<int64_t> hi) {
+    auto isNotZero = [](int64_t pad) { return pad != 0; };
+    return llvm::any_of(lo, isNotZero) || llvm::any_of(hi, isNotZero);
+  }
+
+  /// Windows that stay inside of their input address it directly: a copy of the input costs less
+  /// than a check of each element.
+  static void separatePadding(IRRewriter &rewriter, ConvOp conv) {
+    if (!hasPadding(conv.getPadsLo(), conv.getPadsHi()))
+      return;
+    rewriter.setInsertionPoint(conv);
+    Value input = padded(rewriter, conv.getLoc(), conv.getInput(), Value(), conv.getPadsLo(),
+                         conv.getPadsHi());
+    SmallVector<int64_t> none(conv.getPadsLo().size(), 0);
+    rewriter.modifyOpInPlace(conv, [&] {
+      conv.getInputMutable().assign(input);
+      conv.setPadsLo(none);
+      conv.setPadsHi(none);
+    });
+  }
+
+  /// The same for pooling, where what is added does not count: the least value for a maximum, zeros
+  /// for an average that divides by the size of the window.
+  static void separatePadding(IRRewriter &rewriter, PoolOp pool) {
+    auto input = cast<RankedTensorType>(pool.getInput().getType());
+    auto result = cast<RankedTensorType>(pool.getResult().getType());
+    bool isMax = pool.getKind() == PoolKind::max, ceil = pool.getCeilMode();
+    SmallVector<int64_t> lo(pool.getPadsLo()), hi(pool.getPadsHi());
+    if (!isMax && (ceil || !pool.getCountIncludePad()))
+      return;
+    for (size_t i = 0; ceil && i < hi.size(); ++i) {
+      auto size = constantOf(dimOf(input, i + 2)), out = constantOf(dimOf(result, i + 2));
+      if (!size || !out)
+        return;
+      // As much as the last window reaches beyond the input.
+      hi[i] = (*out - 1) * pool.getStrides()[i] +
+              pool.getDilations()[i] * (pool.getWindow()[i] - 1) + 1 - lo[i] - *size;
+    }
+    if (!hasPadding(lo, hi))
+      return;
+    rewriter.setInsertionPoint(pool);
+    Location loc = pool.getLoc();
+    Type element = input.getElementType();
+    Value least;
+    if (isMax) {
+      Attribute value;
+      if (auto type = dyn_cast<FloatType>(element)) {
+        value = FloatAttr::get(type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true));
+      } else {
+        unsigned width = element.getIntOrFloatBitWidth();
+        value = IntegerAttr::get(element, isUnsignedElement(element)
+                                              ? APInt::getMinValue(width)
+                                              : APInt::getSignedMinValue(width));
+      }
+      least = ConstantOp::create(
+          rewriter, loc, DenseElementsAttr::get(RankedTensorType::get({}, element), value));
+    }
+    Value source = padded(rewriter, loc, pool.getInput(), least, lo, hi);
+    SmallVector<int64_t> none(lo.size(), 0);
+    rewriter.modifyOpInPlace(pool, [&] {
+      pool.getInputMutable().assign(source);
+      pool.setPadsLo(none);
+      pool.setPadsHi(none);
+      pool.setCeilMode(false);
     });
   }
 

@@ -36,3 +36,23 @@ func.func @shard_blocks(%x: tensor<12xf32>) -> tensor<6xf32> {
   %y = nx.shard %x {dim = 0 : i64, parts = 2 : i64, blocks = 3 : i64} : (tensor<12xf32>) -> tensor<6xf32>
   return %y : tensor<6xf32>
 }
+
+// CHECK-LABEL: @padded_windows
+// CHECK: %[[X:.*]] = nx.pad %arg0 {hi = #nx.dims<0, 0, 2, 1>, lo = #nx.dims<0, 0, 1, 0>, mode = #nx<pad_mode constant>} : (tensor<1x3x8x8xf32>) -> tensor<1x3x11x9xf32>
+// CHECK: nx.conv %[[X]], %arg1 {{.*}} pads_hi = array<i64: 0, 0>, pads_lo = array<i64: 0, 0>
+// CHECK: %[[LEAST:.*]] = nx.constant dense<0xFF800000> : tensor<f32>
+// CHECK: %[[P:.*]] = nx.pad %arg0, %[[LEAST]] {hi = #nx.dims<0, 0, 1, 1>, lo = #nx.dims<0, 0, 0, 0>
+// CHECK: nx.pool %[[P]] {
+// CHECK-NOT: ceil_mode
+// CHECK-SAME: pads_hi = array<i64: 0, 0>, pads_lo = array<i64: 0, 0>
+// CHECK: nx.pool %arg0 {{.*}} pads_hi = array<i64: 1, 1>, pads_lo = array<i64: 1, 1>
+func.func @padded_windows(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>)
+    -> (tensor<1x4x9x7xf32>, tensor<1x3x4x4xf32>, tensor<1x3x8x8xf32>) {
+  %y = nx.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 2, 1>, groups = 1 : i64}
+      : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x9x7xf32>
+  %p = nx.pool %x {kind = #nx<pool_kind max>, window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>, pads_hi = array<i64: 0, 0>, ceil_mode}
+      : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
+  %a = nx.pool %x {kind = #nx<pool_kind avg>, window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 1, 1>, pads_hi = array<i64: 1, 1>}
+      : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  return %y, %p, %a : tensor<1x4x9x7xf32>, tensor<1x3x4x4xf32>, tensor<1x3x8x8xf32>
+}
