@@ -43,6 +43,7 @@ private:
   const SearchSpace &space;
   const Solution &solution;
   std::vector<SmallVector<std::pair<unsigned, Value>, 2>> local; // per value: (choice, rank's value)
+  SmallVector<Operation *> replaced;
 };
 
 void Partitioner::materializeSources(const Decision &decision) {
@@ -82,7 +83,10 @@ LogicalResult Partitioner::rewrite(const OpNode &node, const Strategy &strategy)
     inside.map(space.values[value].value, operands.back());
   }
   operands.truncate(op->getNumOperands());
-  if (strategy.factor < 0 && llvm::equal(op->getOperands(), operands)) {
+  bool isSame = llvm::all_of(llvm::zip_equal(node.operands, strategy.operands), [&](auto use) {
+    return lookup(std::get<0>(use), std::get<1>(use)) == space.values[std::get<0>(use)].value;
+  });
+  if (strategy.factor < 0 && isSame) {
     for (auto [value, choice] : llvm::zip_equal(node.results, strategy.results))
       local[value].push_back({choice, space.values[value].value});
     return success();
@@ -92,6 +96,7 @@ LogicalResult Partitioner::rewrite(const OpNode &node, const Strategy &strategy)
     return success();
   }
 
+  replaced.push_back(op);
   OpBuilder builder(op);
   if (strategy.picksKeys)
     for (unsigned i : {1, 2})
@@ -130,10 +135,9 @@ LogicalResult Partitioner::run() {
     if (failed(rewrite(node, node.strategies[decision.strategy])))
       return failure();
   }
-  // Whatever was replaced has no users left, from the last one up.
-  for (const OpNode &node : llvm::reverse(space.ops))
-    if (isa<NxDialect>(node.op->getDialect()) && isOpTriviallyDead(node.op))
-      node.op->erase();
+  // The users of what was replaced come after it and were replaced, too.
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
   for (const ValueNode &value : space.values)
     if (value.source && value.source->use_empty())
       value.source->erase();
@@ -160,6 +164,9 @@ static LogicalResult planAll(ModuleOp module, const PartitionOptions &options, P
       continue;
     if (!func.getBody().hasOneBlock())
       return func.emitError() << "function '" << func.getName() << "' has several blocks";
+    for (Type type : func.getArgumentTypes())
+      if (!isa<RankedTensorType>(type) || !hasKnownDims(cast<RankedTensorType>(type)))
+        return func.emitError() << "cannot be partitioned: an argument has type " << type;
     for (Operation &op : func.getBody().front())
       for (Value value : llvm::concat<Value>(op.getOperands(), op.getResults()))
         if (!isa<RankedTensorType>(value.getType()) || !hasKnownDims(cast<RankedTensorType>(value.getType())))

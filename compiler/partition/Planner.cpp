@@ -8,9 +8,11 @@ using namespace mlir;
 using namespace nx;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
-/// More combinations than this are cut to the cheapest ones. They come from parameters that many
-/// operations share (tied layers), whose states stay open; the work per operation grows with the square.
-static constexpr size_t maxStates = 64;
+/// More combinations than this are cut to the cheapest ones; the work per operation grows with the square.
+static constexpr size_t maxStates = 128;
+/// In which states a source is at hand is kept track of when having all of it costs more than this: the
+/// small weights that layers share would else multiply the combinations for next to nothing.
+static constexpr double trackedSourceSeconds = 1e-6;
 
 namespace {
 
@@ -37,7 +39,7 @@ private:
   struct Step {
     SmallVector<unsigned> live;  // the value in each slot after the step
     SmallVector<int> origin;     // its slot before the step, or -1 - result index
-    SmallVector<int> operandSlots; // slot before the step of each operand; -1 for a source used once
+    SmallVector<int> operandSlots; // slot before the step of each operand; -1 for a source not tracked
   };
 
   void planSlots();
@@ -84,7 +86,8 @@ void Solver::planSlots() {
     // A source that is needed again is given a slot in the state before, still empty.
     for (unsigned value : node.operands)
       if (slotOf(value) < 0 && space.values[value].source &&
-          (lastUse[value] > i + 1 || llvm::count(node.operands, value) > 1))
+          (lastUse[value] > i + 1 || llvm::count(node.operands, value) > 1) &&
+          costs.source(space.values[value], Sharding::replicated()) > trackedSourceSeconds)
         before.push_back(value);
     for (unsigned value : node.operands)
       step.operandSlots.push_back(slotOf(value));

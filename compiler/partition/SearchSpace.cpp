@@ -380,6 +380,8 @@ void SearchSpace::propagate(unsigned value, unsigned choiceIndex) {
 }
 
 void SearchSpace::enumerate() {
+  if (parts == 1)
+    return;
   for (unsigned op = 0; op < ops.size(); ++op) {
     addKeyPicking(op);
     for (unsigned f = 0; f < ops[op].rule.factors.size(); ++f) {

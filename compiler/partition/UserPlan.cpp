@@ -21,10 +21,12 @@ static FailureOr<PlanRule> parseRule(StringRef pattern, StringRef split, std::st
     rule.kind = PlanRule::Kind::Row;
   else if (split == "replicate" || split == "replicated")
     rule.kind = PlanRule::Kind::Replicate;
+  else if (split == "split")
+    rule.kind = PlanRule::Kind::Split;
   else if (split.consume_front("dim") && !split.trim().getAsInteger(10, rule.dim) && rule.dim >= 0)
     rule.kind = PlanRule::Kind::Dim;
   else
-    return emitError(loc) << rule.where << ": expected 'column', 'row', 'replicate' or 'dim K' for '"
+    return emitError(loc) << rule.where << ": expected 'column', 'row', 'split', 'replicate' or 'dim K' for '"
                           << rule.pattern << "', got '" << split << "'";
   return rule;
 }
@@ -154,6 +156,18 @@ FailureOr<Pins> nx::resolvePlan(ArrayRef<PlanRule> rules, const SearchSpace &spa
     switch (rule->kind) {
     case PlanRule::Kind::Replicate:
       break;
+    case PlanRule::Kind::Split: {
+      SmallVector<unsigned> &allowed = pins[index];
+      for (auto [c, choice] : llvm::enumerate(node.choices))
+        if (choice.isSplit())
+          allowed.push_back(c);
+      if (!allowed.empty())
+        continue;
+      auto diag = error() << "cannot be split into " << space.parts << " equal parts";
+      for (int64_t d = 0; d < rank; ++d)
+        diag << (d ? ", dimension " : "; legal degrees: dimension ") << d << " (" << shape[d] << "): " << legalDegrees(shape[d]);
+      return diag << "; a dimension may also be needed whole by what uses it";
+    }
     case PlanRule::Kind::Dim:
       dim = rule->dim;
       if (dim >= rank)

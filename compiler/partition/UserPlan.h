@@ -6,6 +6,7 @@
 //   .*\.fc2\.weight: row        # inputs of its contraction
 //   embed.*: replicate
 //   conv1: dim 0                # a dimension of the value after its recipe
+//   head: split                 # on whichever dimension costs least
 //
 // or the same as a JSON object {"pattern": "split", ..}. A pattern is an extended regular expression
 // for the whole name; the first one that matches a parameter decides.
@@ -19,7 +20,7 @@
 namespace nx {
 
 struct PlanRule {
-  enum class Kind { Column, Row, Replicate, Dim };
+  enum class Kind { Column, Row, Replicate, Dim, Split };
   std::string pattern;
   Kind kind;
   int64_t dim = 0;
