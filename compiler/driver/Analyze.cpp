@@ -114,8 +114,9 @@ void nx::analyze(ModuleOp module, const ParamCatalog &catalog, const AnalyzeOpti
   });
   SmallVector<StringRef> names = symbolNames(func);
   SmallVector<std::pair<StringRef, KindCount>> sorted(kinds.begin(), kinds.end());
-  llvm::stable_sort(sorted,
-                    [](const auto &a, const auto &b) { return a.second.flops > b.second.flops; });
+  llvm::sort(sorted, [](const auto &a, const auto &b) {
+    return std::make_pair(-a.second.flops, a.first) < std::make_pair(-b.second.flops, b.first);
+  });
 
   auto argumentName = [&](unsigned i) {
     auto a = func.getArgAttrOfType<StringAttr>(i, kNameAttr);

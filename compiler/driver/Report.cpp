@@ -31,8 +31,9 @@ void nx::printReport(const CompileReport &report, raw_ostream &os) {
                bytesText(report.peakBytes).c_str());
   if (!report.kernels.empty()) {
     std::vector<KernelCompileStats> slowest = report.kernels;
-    llvm::stable_sort(slowest, [](const KernelCompileStats &a, const KernelCompileStats &b) {
-      return a.mlirSeconds + a.llvmSeconds > b.mlirSeconds + b.llvmSeconds;
+    llvm::sort(slowest, [](const KernelCompileStats &a, const KernelCompileStats &b) {
+      return std::make_pair(-a.mlirSeconds - a.llvmSeconds, a.name) <
+             std::make_pair(-b.mlirSeconds - b.llvmSeconds, b.name);
     });
     os << report.kernels.size() << " kernels; the slowest to compile:\n";
     for (const KernelCompileStats &kernel : ArrayRef(slowest).take_front(8))

@@ -183,7 +183,8 @@ private:
       part.segment = writer->records().size() - 1;
       part.offset = *offset;
       part.bytes = writer->offsetWithin() - *offset;
-      for (int64_t r = shared ? 0 : rank; r < (shared ? executable.getTpDegree() : rank + 1); ++r)
+      int64_t first = shared ? 0 : rank, last = shared ? int64_t(executable.getTpDegree()) - 1 : rank;
+      for (int64_t r = first; r <= last; ++r)
         parts[i][r] = part;
     }
     if (begun) {

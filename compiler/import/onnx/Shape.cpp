@@ -236,8 +236,8 @@ void range(NodeImporter &n, GraphBuilder &b) {
   auto step = n.constantInts(2);
   if (!first || !last || !step)
     return;
-  constexpr int64_t limit = int64_t(1) << 40;
-  if (step->front() == 0 || step->front() > limit || step->front() < -limit) {
+  constexpr int64_t greatestStep = int64_t(1) << 40;
+  if (step->front() == 0 || step->front() > greatestStep || step->front() < -greatestStep) {
     n.error() << "delta is " << step->front();
     return;
   }
