@@ -72,7 +72,7 @@ def Nx_ShapeValueOp : Nx_PureOp<"shape_value"> {
     A tensor of rank 0 (one expression) or 1 whose elements are the values of `dims`.
 
     ```mlir
-    %0 = nx.shape_value #nx.dims<s0, s1, 12, 64> : tensor<4xi64>
+    %0 = nx.shape_value <s0, s1, 12, 64> : tensor<4xi64>
     ```
   }];
   let arguments = (ins Nx_DimsAttr:$dims);
@@ -98,7 +98,7 @@ def Nx_CheckOp : Nx_Op<"check"> {
   let summary = "A condition on sizes that is checked before each execution";
   let description = [{
     ```mlir
-    nx.check #nx.dims<s0> equals #nx.dims<s1> "node 'Add_3': sizes of dimension 0 differ"
+    nx.check <s0> equals <s1> "node 'Add_3': sizes of dimension 0 differ"
     ```
   }];
   let arguments = (ins Nx_DimsAttr:$lhs, Nx_DimsAttr:$rhs, StrAttr:$message);

@@ -69,9 +69,10 @@ void gemm(NodeImporter &n, GraphBuilder &b) {
   auto scaled = [&](Value value, double factor) {
     return factor == 1 || !value ? value : b.emit<MulOp>({value, b.scalar(b.elementOf(value), factor)});
   };
-  product = scaled(product, n.getFloat("alpha", 1));
+  double alpha = n.getFloat("alpha", 1), beta = n.getFloat("beta", 1);
+  product = scaled(product, alpha);
   if (Value bias = n.optionalInput(2))
-    product = b.emit<AddOp>({product, scaled(bias, n.getFloat("beta", 1))});
+    product = b.emit<AddOp>({product, scaled(bias, beta)});
   n.result(product);
 }
 

@@ -5,7 +5,7 @@
 // CHECK: %[[S:.*]] = nx.shape_value <s1 * 2, s0 * s1> : tensor<2xi64>
 // CHECK: return %[[S]]
 func.func @sizes() -> tensor<2xi64> {
-  %shape = nx.shape_value #nx.dims<s0, s1> : tensor<2xi64>
+  %shape = nx.shape_value <s0, s1> : tensor<2xi64>
   %one = nx.constant dense<1> : tensor<1xi64>
   %two = nx.constant dense<2> : tensor<i64>
   %last = nx.gather %shape, %one {axis = 0 : i64} : (tensor<2xi64>, tensor<1xi64>) -> tensor<1xi64>
@@ -21,7 +21,7 @@ func.func @sizes() -> tensor<2xi64> {
 // CHECK-DAG: %[[B:.*]] = nx.compare
 // CHECK: return %[[A]], %[[B]]
 func.func @comparisons() -> (tensor<1xi64>, tensor<1xi1>) {
-  %size = nx.shape_value #nx.dims<s0> : tensor<1xi64>
+  %size = nx.shape_value <s0> : tensor<1xi64>
   %unknown = nx.constant dense<-1> : tensor<1xi64>
   %one = nx.constant dense<1> : tensor<1xi64>
   %isUnknown = nx.compare %size, %unknown {predicate = #nx<compare_predicate eq>} : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi1>
@@ -63,7 +63,7 @@ func.func @arithmetic() -> (tensor<2xf32>, tensor<ui8>, tensor<i64>) {
 // CHECK: nx.broadcast
 func.func @kept() -> (tensor<1xi64>, tensor<1024xf32>) {
   %ten = nx.constant dense<10> : tensor<1xi64>
-  %size = nx.shape_value #nx.dims<s0> : tensor<1xi64>
+  %size = nx.shape_value <s0> : tensor<1xi64>
   %q = nx.div %ten, %size : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
   %c = nx.constant dense<1.0> : tensor<f32>
   %b = nx.broadcast %c : (tensor<f32>) -> tensor<1024xf32>
