@@ -1,5 +1,5 @@
 // Operations on constants and sizes are evaluated.
-// RUN: nx-opt %s -nx-canonicalize | FileCheck %s
+// RUN: nx-opt %s -nx-canonicalize -cse | FileCheck %s
 
 // CHECK-LABEL: @sizes
 // CHECK: %[[S:.*]] = nx.shape_value <s1 * 2, s0 * s1> : tensor<2xi64>
