@@ -101,6 +101,8 @@ struct Session {
       : pool(llvm::hardware_concurrency(jobs)),
         context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {
     context.setThreadPool(pool);
+    // Messages are for users of models: they name nodes, not operations of the compiler.
+    context.printOpOnDiagnostic(false);
     context.loadAllAvailableDialects();
   }
   static mlir::DialectRegistry makeRegistry() {
