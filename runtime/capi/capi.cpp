@@ -296,6 +296,8 @@ const char *nxrt_status_string(nxrt_status status) {
 #define NXRT_NAME(status)                                                                          \
   case status:                                                                                     \
     return #status;
+  case NXRT_STATUS_ANY_INT:
+    break;
     NXRT_NAME(NXRT_OK)
     NXRT_NAME(NXRT_INVALID_ARGUMENT)
     NXRT_NAME(NXRT_NOT_INITIALIZED)

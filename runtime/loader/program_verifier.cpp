@@ -38,6 +38,11 @@ template <typename E> static bool isKnown(E value, E last) {
   return static_cast<int>(value) >= 0 && static_cast<int>(value) <= static_cast<int>(last);
 }
 
+/// FlatBuffers' verifier checks where a vector begins and ends, not that its elements are aligned.
+template <typename V> static bool isAligned(const V *vector, size_t alignment) {
+  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignment == 0;
+}
+
 /// Names of one table: present and unique.
 class Names {
 public:
@@ -102,6 +107,8 @@ private:
   }
 
   Status verifyExprs() {
+    if (!isAligned(program.exprs(), alignof(Expr)))
+      return malformed(at("expression", 0), "the list is not aligned");
     for (uint32_t i = 0; i < sizeOf(program.exprs()); ++i) {
       const Expr &expr = *program.exprs()->Get(i);
       if (!isKnown(expr.op(), ExprOp::MAX))
@@ -451,6 +458,8 @@ static Status verifyParams(const Executable &executable, const std::vector<bool>
     where = "parameter \"" + param.name()->str() + "\"";
     if (!isDType(static_cast<int>(param.dtype())))
       return malformed(where, "its element type is unknown");
+    if (!isAligned(param.dims(), sizeof(int64_t)))
+      return malformed(where, "its shape is not aligned");
     uint64_t count = 1, bytes = 0;
     for (uint32_t d = 0; d < sizeOf(param.dims()); ++d)
       if (param.dims()->Get(d) < 0 ||

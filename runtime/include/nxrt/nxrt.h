@@ -64,7 +64,8 @@ typedef enum nxrt_status {
   NXRT_EXECUTION_FAILED =
       16,            /* a kernel reported an error (index out of range, division by zero) */
   NXRT_IN_USE = 17,  /* the object is still needed by another one */
-  NXRT_INTERNAL = 18 /* a defect in the library: please report it */
+  NXRT_INTERNAL = 18, /* a defect in the library: please report it */
+  NXRT_STATUS_ANY_INT = 0x7fffffff /* not a value: lets any number be passed and be refused */
 } nxrt_status;
 
 /* The status's name, e.g. "NXRT_TIMEOUT"; never null. The string is static: do not free it. */
@@ -97,7 +98,8 @@ typedef enum nxrt_dtype {
   NXRT_DTYPE_I4 = 14,
   NXRT_DTYPE_U4 = 15,
   NXRT_DTYPE_F8E4M3FN = 16,
-  NXRT_DTYPE_F8E5M2 = 17
+  NXRT_DTYPE_F8E5M2 = 17,
+  NXRT_DTYPE_ANY_INT = 0x7fffffff /* not a value: lets any number be passed and be refused */
 } nxrt_dtype;
 
 /* "f32", "bool", ...; "invalid" for a number that is no type. The string is static. */
