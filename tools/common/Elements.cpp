@@ -114,7 +114,8 @@ double element(nxrt_dtype dtype, const std::byte *data, uint64_t index) {
     int nibble = load<uint8_t>(data, index / 2) >> (index % 2 * 4) & 0xf;
     return dtype == NXRT_DTYPE_I4 && nibble >= 8 ? nibble - 16 : nibble;
   }
-  case NXRT_DTYPE_INVALID: break;
+  case NXRT_DTYPE_INVALID:
+  case NXRT_DTYPE_ANY_INT: break;
   }
   return 0;
 }
@@ -144,7 +145,8 @@ void setElement(nxrt_dtype dtype, std::byte *data, uint64_t index, double value)
     unsigned shift = index % 2 * 4;
     return store(data, index / 2, static_cast<uint8_t>((old & ~(0xf << shift)) | nibble << shift));
   }
-  case NXRT_DTYPE_INVALID: break;
+  case NXRT_DTYPE_INVALID:
+  case NXRT_DTYPE_ANY_INT: break;
   }
 }
 
