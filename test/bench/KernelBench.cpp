@@ -128,16 +128,16 @@ struct Bench {
          one, [](KernelBuilder &kb) { return kb.index(0); }, one});
   }
 
-  // NX_BENCH_BLOCKING=kc,tiles,outside,ahead,next,results replaces the chosen blocking; -1 keeps a
+  // NX_BENCH_BLOCKING=kc,tiles,outside,ahead,next,results,copy replaces the chosen blocking; -1 keeps a
   // value.
   std::optional<ContractBlocking> override(const ContractSpec &spec) {
     const char *text = getenv("NX_BENCH_BLOCKING");
     if (!text)
       return std::nullopt;
     ContractBlocking blocking = chooseContractBlocking(spec, target);
-    int values[6] = {-1, -1, -1, -1, -1, -1};
-    sscanf(text, "%d,%d,%d,%d,%d,%d", &values[0], &values[1], &values[2], &values[3], &values[4],
-           &values[5]);
+    int values[7] = {-1, -1, -1, -1, -1, -1, -1};
+    sscanf(text, "%d,%d,%d,%d,%d,%d,%d", &values[0], &values[1], &values[2], &values[3], &values[4],
+           &values[5], &values[6]);
     if (values[0] >= 0)
       blocking.depthBlock = std::min<int64_t>(values[0], spec.k);
     if (values[1] >= 0)
@@ -150,6 +150,8 @@ struct Bench {
       blocking.prefetchNextBlock = values[4];
     if (values[5] >= 0)
       blocking.prefetchResults = values[5];
+    if (values[6] >= 0)
+      blocking.copyRows = values[6];
     return blocking;
   }
 };

@@ -15,6 +15,9 @@ struct ContractBlocking {
   int64_t depthBlock = 0;       // K per block: depthBlock x nr of B stays near
   int64_t rowTilesPerBlock = 0; // register tiles of rows per block: their A block stays in L2
   bool depthOutside = false;    // depth blocks outside of the column loop
+  // The block of A is copied to scratch first, with rows whose distance is no multiple of a page:
+  // else the rows of a tile share a few sets of L1 and push each other out.
+  bool copyRows = false;
   // Steps of K that B is fetched ahead into L1; 0: off. Gains up to 10 % of peak where weights come
   // from memory, as in a whole model; costs 1 % where a benchmark keeps them in the cache.
   int64_t prefetchAhead = 16;
