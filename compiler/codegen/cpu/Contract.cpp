@@ -370,8 +370,8 @@ ContractBlocking chooseContractBlocking(const ContractSpec &spec, const TargetDe
   // Partial sums lie in C between depth blocks: only f32 can hold them.
   bool holdsSums = spec.signature.operands[spec.c].isF32();
   // A block of B is read again by every row tile, from L2 and ahead of time: it may be larger than
-  // L1.
-  int64_t depth = target.l1Bytes * 3 / 2 / (target.nr * 4);
+  // L1, and the fewer blocks there are the less partial sums go to and fro.
+  int64_t depth = target.l2Bytes / 8 / (target.nr * 4);
   int64_t blocks = holdsSums ? llvm::divideCeil(spec.k, depth) : 1;
   blocking.depthBlock = blocks <= 1 ? spec.k : llvm::alignTo(llvm::divideCeil(spec.k, blocks), 8);
 
