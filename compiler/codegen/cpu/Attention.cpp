@@ -386,7 +386,8 @@ private:
           Value at = kb.add(key, v * kb.lanes), slot = kb.add(weightRow, at);
           Value score = kb.loadVector(weights, slot);
           if (spec.mask)
-            score = applyMask(kb, score, place, kb.add(firstKey, at), kb.sub(keys, at));
+            score = applyMask(kb, score, place, kb.add(firstKey, at),
+                              whole ? Value() : kb.sub(keys, at));
           if (!whole)
             score = arith::SelectOp::create(kb.b, kb.loc, kb.maskOfFirst(kb.sub(bound, at)), score,
                                             kb.splat(kMinusInfinity));
@@ -440,24 +441,17 @@ private:
     });
   }
 
-  // `count` keys from `key` on exist, perhaps fewer than lanes, perhaps none.
+  // `count` keys from `key` on exist, perhaps fewer than lanes, perhaps none; null: at least lanes.
   Value applyMask(KernelBuilder &kb, Value score, const RowPlace &place, Value key, Value count) {
     Value memory = kb.operand(spec.mask->operand);
     Value at = spec.mask->at(kb, {batch, place.head, place.query, key});
     Value stride = spec.mask->stride(kb, 3);
-    Type element = cast<MemRefType>(memory.getType()).getElementType();
-    auto load = [&](Value mask) -> SmallVector<Value> {
-      Value loaded = kb.loadStrided(memory, at, stride, mask);
-      return {loaded};
-    };
-    Value whole = kb.less(kb.index(kb.lanes - 1), count);
-    auto type = VectorType::get({kb.lanes}, isa<FloatType>(element) ? kb.b.getF32Type() : element);
-    Value mask = kb.choose(
-        whole, TypeRange(type), [&] { return load({}); },
-        [&] { return load(kb.maskOfFirst(count)); })[0];
+    Value mask =
+        kb.loadStrided(memory, at, stride, count ? kb.maskOfFirst(count) : Value());
+    Type element = cast<VectorType>(mask.getType()).getElementType();
     if (isa<FloatType>(element))
       return arith::AddFOp::create(kb.b, kb.loc, score, mask);
-    Value zero = arith::ConstantOp::create(kb.b, kb.loc, kb.b.getZeroAttr(type));
+    Value zero = arith::ConstantOp::create(kb.b, kb.loc, kb.b.getZeroAttr(mask.getType()));
     Value use = arith::CmpIOp::create(kb.b, kb.loc, arith::CmpIPredicate::ne, mask, zero);
     return arith::SelectOp::create(kb.b, kb.loc, use, score, kb.splat(kMinusInfinity));
   }
