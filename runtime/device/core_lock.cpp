@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -26,7 +27,8 @@ static std::string ownCommand() {
   return command;
 }
 
-/// Reads "pid command" from a lock file. The text is what the holder wrote when it took the lock.
+/// Reads "pid command" from a lock file. The text is what the holder wrote when it took the lock; of
+/// several that share it, the last one, which may have ended before the others: then nobody is named.
 static Holder readHolder(int descriptor) {
   char text[256];
   ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
@@ -36,6 +38,8 @@ static Holder readHolder(int descriptor) {
   text[length] = '\0';
   char *rest = nullptr;
   holder.pid = static_cast<int32_t>(std::strtol(text, &rest, 10));
+  if (holder.pid > 0 && kill(holder.pid, 0) != 0 && errno == ESRCH)
+    return {};
   if (*rest == ' ')
     ++rest;
   holder.command = rest;

@@ -218,6 +218,12 @@ TEST(Ownership, SharersShareAndOwnersDoNot) {
               return sharer.take({0}).ok() && owner.take({0}).code() == NXRT_CORE_BUSY ? 0 : 1;
             }),
             0);
+  // The file still names the child, which is gone: nobody is better than somebody wrong.
+  CoreLocks owner;
+  owner.configure(directory.name, false);
+  Status status = owner.take({0});
+  EXPECT_EQ(status.code(), NXRT_CORE_BUSY);
+  EXPECT_THAT(status.message(), HasSubstr("CPU 0 belongs to another process."));
 }
 
 TEST(Ownership, AllOrNothing) {
