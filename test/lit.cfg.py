@@ -8,7 +8,7 @@ import lit.util
 config.name = "nx"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["e2e", "bench", "examples", "CMakeLists.txt"]
+config.excludes = ["e2e", "bench", "examples", "CMakeLists.txt", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.nx_binary_dir, "test")
 

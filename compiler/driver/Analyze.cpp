@@ -118,6 +118,19 @@ void nx::analyze(ModuleOp module, const ParamCatalog &catalog, const AnalyzeOpti
     return std::make_pair(-a.second.flops, a.first) < std::make_pair(-b.second.flops, b.first);
   });
 
+  // States are no part of the signature; they come last.
+  unsigned inputs = 0, outputs = 0;
+  while (inputs < func.getNumArguments() && !func.getArgAttr(inputs, kStateAttr))
+    ++inputs;
+  while (outputs < func.getNumResults() && !func.getResultAttr(outputs, kStateAttr))
+    ++outputs;
+  auto stateName = [&](unsigned i) {
+    return func.getArgAttrOfType<StringAttr>(inputs + i, kStateAttr).getValue();
+  };
+  TypeRange inputTypes = func.getArgumentTypes(), outputTypes = func.getResultTypes();
+  TypeRange stateTypes = inputTypes.drop_front(inputs);
+  inputTypes = inputTypes.take_front(inputs);
+  outputTypes = outputTypes.take_front(outputs);
   auto argumentName = [&](unsigned i) {
     auto a = func.getArgAttrOfType<StringAttr>(i, kNameAttr);
     return a ? a.getValue() : "";
@@ -136,8 +149,9 @@ void nx::analyze(ModuleOp module, const ParamCatalog &catalog, const AnalyzeOpti
         });
     };
     json.object([&] {
-      json.attributeArray("inputs", [&] { signature(func.getArgumentTypes(), argumentName); });
-      json.attributeArray("outputs", [&] { signature(func.getResultTypes(), resultName); });
+      json.attributeArray("inputs", [&] { signature(inputTypes, argumentName); });
+      json.attributeArray("outputs", [&] { signature(outputTypes, resultName); });
+      json.attributeArray("states", [&] { signature(stateTypes, stateName); });
       json.attribute("parameters", int64_t(parameterBytes.size()));
       json.attribute("parameter_bytes", int64_t(bytes));
       json.attribute("assumed_size", options.assumedSize);
@@ -154,10 +168,12 @@ void nx::analyze(ModuleOp module, const ParamCatalog &catalog, const AnalyzeOpti
     os << "\n";
     return;
   }
-  for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
+  for (auto [i, type] : llvm::enumerate(inputTypes))
     os << "input   " << argumentName(i) << "  " << typeText(type, names) << "\n";
-  for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
+  for (auto [i, type] : llvm::enumerate(outputTypes))
     os << "output  " << resultName(i) << "  " << typeText(type, names) << "\n";
+  for (auto [i, type] : llvm::enumerate(stateTypes))
+    os << "state   " << stateName(i) << "  " << typeText(type, names) << "\n";
   os << parameterBytes.size() << " parameters, " << bytesText(bytes) << "\n\n";
   os << llvm::format("%-20s %8s %14s\n", "operation", "count", "MFLOP");
   for (auto &[name, kind] : sorted)

@@ -173,10 +173,31 @@ LogicalResult Compiler::load() {
   theModule = parseSourceFile<ModuleOp>(options.model, &context);
   if (!theModule)
     return failure();
-  if (options.paramsModel.empty())
+  if (!options.paramsModel.empty() &&
+      failed(importOnnx(options.paramsModel, context, catalog, ImportOptions())))
+    return failure();
+  if (options.to != Phase::Emit)
     return success();
-  ImportOptions importOptions;
-  return success(succeeded(importOnnx(options.paramsModel, context, catalog, importOptions)));
+  // Now rather than when the code has been generated.
+  auto check = [&](Location loc, StringRef param) -> LogicalResult {
+    if (catalog.lookup(param))
+      return success();
+    return emitError(loc) << "the bytes of parameter '" << param << "' are not in this text; "
+                          << "name the model that holds them with --params MODEL";
+  };
+  WalkResult walk = theModule->walk([&](Operation *op) -> WalkResult {
+    if (auto param = dyn_cast<ParamOp>(op))
+      return check(op->getLoc(), param.getName());
+    if (auto param = dyn_cast<nxe::ParamOp>(op))
+      return check(op->getLoc(), param.getSource());
+    if (auto func = dyn_cast<func::FuncOp>(op))
+      for (unsigned i = 0; i < func.getNumArguments(); ++i)
+        if (auto initial = func.getArgAttrOfType<StringAttr>(i, kInitialAttr))
+          if (failed(check(op->getLoc(), initial.getValue())))
+            return failure();
+    return success();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 LogicalResult Compiler::partitionModule() {

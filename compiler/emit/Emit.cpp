@@ -219,8 +219,10 @@ private:
                                          std::numeric_limits<int64_t>::max(), source));
     }
     std::vector<flatbuffers::Offset<fb::Signature>> inputs, outputs;
+    SmallVector<Type> inputTypes;
     std::vector<flatbuffers::Offset<fb::Check>> checks;
     std::vector<flatbuffers::Offset<fb::Buffer>> buffers;
+    std::vector<flatbuffers::Offset<fb::StateUse>> stateUses;
     std::vector<flatbuffers::Offset<fb::Command>> commands;
     DenseMap<Value, uint32_t> bufferIndex;
 
@@ -248,6 +250,7 @@ private:
     for (Operation &o : op.getBody().front()) {
       if (auto input = dyn_cast<nxe::InputOp>(o)) {
         inputs.push_back(signature(input.getName(), input.getType()));
+        inputTypes.push_back(input.getType());
         addBuffer(input, fb::CreateBuffer(builder, fb::BufferKind::Input, input.getIndex(),
                                           bytesOf(input.getType())));
       } else if (auto output = dyn_cast<nxe::OutputOp>(o)) {
@@ -293,6 +296,11 @@ private:
                    fb::CreateCopy(builder, bufferIndex.lookup(copy.getSource()),
                                   bufferIndex.lookup(copy.getTarget()), exprs.add(copy.getBytes()))
                        .Union());
+      } else if (auto state = dyn_cast<nxe::StateOp>(o)) {
+        auto type = cast<RankedTensorType>(inputTypes[state.getInput()]);
+        int32_t output = state.getOutput() ? int32_t(*state.getOutput()) : -1;
+        stateUses.push_back(
+            fb::CreateStateUse(builder, addState(state, type), state.getInput(), output));
       } else if (auto check = dyn_cast<nxe::CheckOp>(o)) {
         checks.push_back(fb::CreateCheck(builder, fb::CheckKind::Equal, exprs.add(check.getLhs()),
                                          exprs.add(check.getRhs()),
@@ -304,7 +312,20 @@ private:
         builder, name, builder.CreateVector(symbols), builder.CreateVectorOfStructs(exprs.all()),
         builder.CreateVector(inputs), builder.CreateVector(outputs), builder.CreateVector(checks),
         builder.CreateVector(buffers), builder.CreateVector(commands),
-        op.getArenaBytes() ? int64_t(*op.getArenaBytes()) : -1);
+        op.getArenaBytes() ? int64_t(*op.getArenaBytes()) : -1, builder.CreateVector(stateUses));
+  }
+
+  /// The index of a state. All programs that name it share it.
+  uint32_t addState(nxe::StateOp op, RankedTensorType type) {
+    auto [it, isNew] = stateIndex.try_emplace(op.getName(), states.size());
+    if (isNew) {
+      auto name = builder.CreateString(op.getName().str());
+      auto dims = builder.CreateVector(type.getShape().data(), type.getRank());
+      int32_t param = op.getInitial() ? int32_t(paramIndex.lookup(*op.getInitial())) : -1;
+      states.push_back(
+          fb::CreateState(builder, name, dtypeOf(type.getElementType()), dims, param));
+    }
+    return it->second;
   }
 
   static fb::ReduceKind reduceOf(ReduceKind kind) {
@@ -394,10 +415,15 @@ private:
     auto paramVector = builder.CreateVector(paramTables);
     auto programVector = builder.CreateVector(programs);
     auto locationVector = builder.CreateVector(locations);
-    auto features = builder.CreateVectorOfStrings(std::vector<std::string>());
+    std::vector<std::string> required;
+    if (!states.empty())
+      required.push_back("state");
+    auto features = builder.CreateVectorOfStrings(required);
+    auto stateVector = builder.CreateVector(states);
     auto root = fb::CreateExecutable(
         builder, producer, options, modelName, modelHash, executable.getTpDegree(), features,
-        segmentVector, codeVector, kernelVector, paramVector, programVector, locationVector, plan);
+        segmentVector, codeVector, kernelVector, paramVector, programVector, locationVector, plan,
+        stateVector);
     fb::FinishExecutableBuffer(builder, root);
 
     if (llvm::Error error = writer->beginSegment("tables", 64))
@@ -433,7 +459,8 @@ private:
   flatbuffers::FlatBufferBuilder builder{1 << 16};
   SmallVector<nxe::ParamOp> params;
   std::vector<std::vector<PartPlace>> parts; // of each parameter, per rank
-  llvm::StringMap<uint32_t> kernelIndex, paramIndex, locationIndex;
+  std::vector<flatbuffers::Offset<fb::State>> states;
+  llvm::StringMap<uint32_t> kernelIndex, paramIndex, locationIndex, stateIndex;
   std::vector<Offset32> locations;
 };
 

@@ -120,12 +120,60 @@ private:
       else
         copies.push_back({value, output});
     }
+    if (failed(buildStates()))
+      return failure();
     for (Operation &op : func.getBody().front().without_terminator())
       if (failed(build(&op)))
         return failure();
     for (auto [value, output] : copies)
       nxe::CopyOp::create(builder, terminator.getLoc(), buffers[value], output,
                           bytesOf(typeOf(value)));
+    return success();
+  }
+
+  /// An argument and a result with the attribute `nx.state` are storage that the runtime keeps. They
+  /// come last, since callers count the others only.
+  LogicalResult buildStates() {
+    llvm::StringMap<int64_t> results;
+    int64_t firstState = func.getNumResults();
+    for (auto i : llvm::seq(int64_t(func.getNumResults()))) {
+      auto state = func.getResultAttrOfType<StringAttr>(i, kStateAttr);
+      if (!state && firstState < i)
+        return func.emitError("result ") << i << " follows a result that is a state";
+      if (!state)
+        continue;
+      firstState = std::min(firstState, i);
+      if (!results.try_emplace(state.getValue(), i).second)
+        return func.emitError("two results are the state ") << state;
+    }
+    bool found = false;
+    for (auto [i, type] : llvm::enumerate(func.getArgumentTypes())) {
+      auto state = func.getArgAttrOfType<StringAttr>(i, kStateAttr);
+      if (!state && found)
+        return func.emitError("argument ") << i << " follows an argument that is a state";
+      if (!state)
+        continue;
+      found = true;
+      auto tensor = cast<RankedTensorType>(type);
+      if (!tensor.hasStaticShape())
+        return func.emitError("the shape of the state ") << state << " is not static: " << type;
+      IntegerAttr output;
+      if (auto it = results.find(state.getValue()); it != results.end()) {
+        if (func.getResultTypes()[it->second] != type)
+          return func.emitError("the state ") << state << " is of type " << type
+                                              << " but becomes " << func.getResultTypes()[it->second];
+        output = builder.getI64IntegerAttr(it->second);
+        results.erase(it);
+      }
+      FlatSymbolRefAttr initial;
+      if (auto name = func.getArgAttrOfType<StringAttr>(i, kInitialAttr))
+        initial = FlatSymbolRefAttr::get(
+            context, declareParam(func.getLoc(), name, type, builder.getArrayAttr({}), type));
+      nxe::StateOp::create(builder, func.getLoc(), state, builder.getI64IntegerAttr(i), output,
+                           initial);
+    }
+    if (!results.empty())
+      return func.emitError("no argument is the state '") << results.begin()->first() << "'";
     return success();
   }
 
@@ -142,7 +190,9 @@ private:
     Location loc = op->getLoc();
     if (auto param = dyn_cast<ParamOp>(op)) {
       buffers[param.getResult()] =
-          nxe::LoadOp::create(builder, loc, bufferType, declareParam(param));
+          nxe::LoadOp::create(builder, loc, bufferType,
+                              declareParam(loc, param.getNameAttr(), param.getSourceType(),
+                                           param.getRecipe(), param.getType()));
       return success();
     }
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
@@ -204,18 +254,18 @@ private:
   }
 
   /// One table entry per parameter in one form, however often the program reads it.
-  StringRef declareParam(ParamOp param) {
-    auto key = std::make_tuple(param.getNameAttr().getAsOpaquePointer(),
-                               param.getRecipe().getAsOpaquePointer(),
-                               param.getType().getAsOpaquePointer());
+  StringRef declareParam(Location loc, StringAttr source, Type sourceType, ArrayAttr recipe,
+                         Type type) {
+    auto key = std::make_tuple(source.getAsOpaquePointer(), recipe.getAsOpaquePointer(),
+                               type.getAsOpaquePointer());
     auto [it, isNew] = params.try_emplace(key);
     if (isNew) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(program);
       std::string name = "p" + std::to_string(params.size() - 1);
-      it->second = nxe::ParamOp::create(builder, param.getLoc(), builder.getStringAttr(name),
-                                        param.getNameAttr(), param.getSourceTypeAttr(),
-                                        param.getRecipe(), TypeAttr::get(param.getType()));
+      it->second =
+          nxe::ParamOp::create(builder, loc, builder.getStringAttr(name), source,
+                               TypeAttr::get(sourceType), recipe, TypeAttr::get(type));
     }
     return it->second.getSymName();
   }

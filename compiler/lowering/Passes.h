@@ -19,6 +19,10 @@ inline constexpr llvm::StringLiteral kFamilyAttr = "nx.family";
 inline constexpr llvm::StringLiteral kLayoutAttr = "nx.layout";
 /// Attribute of a program's arguments and results: the model's name.
 inline constexpr llvm::StringLiteral kNameAttr = "nx.name";
+// On an argument and a result of the program: the state whose value they are. `nx.initial` names the
+// parameter with its first value; without it that is zero.
+inline constexpr llvm::StringLiteral kStateAttr = "nx.state";
+inline constexpr llvm::StringLiteral kInitialAttr = "nx.initial";
 /// The symbol that is the executing rank.
 inline constexpr llvm::StringLiteral kRankSymbol = "@rank";
 

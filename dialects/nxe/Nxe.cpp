@@ -85,6 +85,12 @@ LogicalResult ProgramOp::verify() {
               collective.getResultLayout().has_value())
         return op.emitOpError(
             "needs a layout [outer, count, inner], all_to_all a result layout too");
+    } else if (auto state = dyn_cast<StateOp>(op)) {
+      if (int64_t(state.getInput()) >= inputs ||
+          (state.getOutput() && int64_t(*state.getOutput()) >= outputs))
+        return op.emitOpError("follows its input and its output");
+      if (state.getInitial() && !executable.lookupSymbol<ParamOp>(*state.getInitial()))
+        return op.emitOpError() << "there is no parameter @" << *state.getInitial();
     } else if (!isa<TempOp, ViewOp, CopyOp, CheckOp>(op)) {
       return op.emitOpError("does not belong into a program");
     }

@@ -120,6 +120,23 @@ def Nxe_ViewOp : Nxe_BufferOp<"view"> {
   let assemblyFormat = "$base `offset` $offset `bytes` $bytes attr-dict";
 }
 
+def Nxe_StateOp : Nxe_Op<"state", [HasParent<"ProgramOp">]> {
+  let summary = "Storage that outlives an execution";
+  let description = [{
+    Input number `input` holds what the last successful execution left; output number `output` becomes
+    the new value, or the program only reads it. `initial` is a row-major parameter with the first value,
+    else it is zero. Inputs and outputs of states follow those that callers see. Programs that name the
+    same state share it.
+
+    ```mlir
+    nxe.state "cache" input 1 output 1 initial @p3
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$input, OptionalAttr<I64Attr>:$output,
+      OptionalAttr<FlatSymbolRefAttr>:$initial);
+  let assemblyFormat = "$name `input` $input (`output` $output^)? (`initial` $initial^)? attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Commands
 //===----------------------------------------------------------------------===//

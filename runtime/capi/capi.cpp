@@ -2,6 +2,7 @@
 #include "nxrt/kernel_abi.h"
 #include "nxrt/nxrt.h"
 #include "runtime/device/cpu_device.h"
+#include "runtime/executor/binding.h"
 #include "runtime/executor/model.h"
 #include "runtime/memory/tensor.h"
 #include "runtime/platform/cpu_features.h"
@@ -235,8 +236,9 @@ Status ioInfo(const char *function, const nxrt_model *handle, const char *entry,
   NXRT_TRY(model.findProgram(entry, number));
   const nx::fb::Program &program = model.program(number);
   const auto *signatures = output ? program.outputs() : program.inputs();
-  if (index >= sizeOf(signatures))
-    return indexError(function, output ? "output" : "input", index, sizeOf(signatures));
+  const uint32_t count = output ? callerOutputs(program) : callerInputs(program);
+  if (index >= count)
+    return indexError(function, output ? "output" : "input", index, count);
   const nx::fb::Signature &signature = *signatures->Get(index);
   nxrt_io_info info = {};
   info.dtype = static_cast<nxrt_dtype>(signature.dtype());
@@ -464,8 +466,8 @@ nxrt_status nxrt_get_entry_info(const nxrt_model *handle, uint32_t entry, nxrt_e
     return report(indexError("nxrt_get_entry_info", "entry point", entry, model.programCount()));
   const nx::fb::Program &program = model.program(entry);
   nxrt_entry_info info = {};
-  info.input_count = sizeOf(program.inputs());
-  info.output_count = sizeOf(program.outputs());
+  info.input_count = callerInputs(program);
+  info.output_count = callerOutputs(program);
   info.symbol_count = static_cast<uint32_t>(inputSymbols(program).size());
   info.command_count = sizeOf(program.commands());
   info.name = program.name()->c_str();
@@ -517,12 +519,12 @@ nxrt_status nxrt_get_output_shapes(const nxrt_model *handle, const char *entry,
   if (Status status = handle->model->findProgram(entry, number); !status.ok())
     return report(status);
   const nx::fb::Program &program = handle->model->program(number);
-  if (input_count != sizeOf(program.inputs()) || output_count != sizeOf(program.outputs()))
+  if (input_count != callerInputs(program) || output_count != callerOutputs(program))
     return report(makeError(NXRT_INVALID_ARGUMENT,
                             "%s: %u input and %u output shapes were given; the entry point has %u "
                             "inputs and %u outputs.",
-                            function, input_count, output_count, sizeOf(program.inputs()),
-                            sizeOf(program.outputs())));
+                            function, input_count, output_count, callerInputs(program),
+                            callerOutputs(program)));
   for (uint32_t i = 0; i < input_count; ++i)
     if (inputs[i].rank > NXRT_MAX_RANK)
       return report(makeError(NXRT_INVALID_ARGUMENT, "%s: input %u has rank %u; the limit is %d.",
@@ -532,6 +534,51 @@ nxrt_status nxrt_get_output_shapes(const nxrt_model *handle, const char *entry,
   if (status.ok())
     std::copy(shapes.begin(), shapes.end(), outputs);
   return report(status);
+}
+
+//===-- States
+//------------------------------------------------------------------------------------===
+
+nxrt_status nxrt_get_state_count(const nxrt_model *handle, uint32_t *count) {
+  if (!handle || !count)
+    return report(nullArgument("nxrt_get_state_count", "an argument"));
+  *count = handle->model->states().count();
+  return NXRT_OK;
+}
+
+nxrt_status nxrt_get_state_info(const nxrt_model *handle, uint32_t index, nxrt_io_info *result) {
+  static constexpr const char *function = "nxrt_get_state_info";
+  if (!handle)
+    return report(nullArgument(function, "model"));
+  const ModelStates &states = handle->model->states();
+  if (index >= states.count())
+    return report(indexError(function, "state", index, states.count()));
+  const nx::fb::State &state = states.description(index);
+  nxrt_io_info info = {};
+  info.dtype = static_cast<nxrt_dtype>(state.dtype());
+  info.name = state.name()->c_str();
+  info.rank = sizeOf(state.dims());
+  for (uint32_t d = 0; d < info.rank; ++d)
+    info.dims[d] = state.dims()->Get(d);
+  return report(copyOut(function, info, result));
+}
+
+nxrt_status nxrt_read_state(nxrt_model *handle, const char *name, nxrt_tensor *to) {
+  if (!handle || !name || !to)
+    return report(nullArgument("nxrt_read_state", "an argument"));
+  return report(handle->model->readState(name, *to));
+}
+
+nxrt_status nxrt_write_state(nxrt_model *handle, const char *name, const nxrt_tensor *from) {
+  if (!handle || !name || !from)
+    return report(nullArgument("nxrt_write_state", "an argument"));
+  return report(handle->model->writeState(name, *from));
+}
+
+nxrt_status nxrt_reset_states(nxrt_model *handle) {
+  if (!handle)
+    return report(nullArgument("nxrt_reset_states", "model"));
+  return report(handle->model->resetStates());
 }
 
 //===-- Tensors

@@ -12,6 +12,18 @@ static uint32_t rankOf(const nx::fb::Signature &signature) {
   return signature.dims() ? signature.dims()->size() : 0;
 }
 
+uint32_t callerInputs(const nx::fb::Program &program) {
+  uint32_t count = program.inputs() ? program.inputs()->size() : 0;
+  return program.states() ? count - program.states()->size() : count;
+}
+
+uint32_t callerOutputs(const nx::fb::Program &program) {
+  uint32_t count = program.outputs() ? program.outputs()->size() : 0;
+  for (uint32_t i = 0; program.states() && i < program.states()->size(); ++i)
+    count -= program.states()->Get(i)->output() >= 0;
+  return count;
+}
+
 std::string signatureText(const nx::fb::Program &program, const nx::fb::Signature &signature) {
   std::string text = "[";
   for (uint32_t i = 0; i < rankOf(signature); ++i)

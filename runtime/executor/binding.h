@@ -13,6 +13,10 @@
 
 namespace nxrt {
 
+/// How many inputs and outputs callers see: those of states come behind them.
+uint32_t callerInputs(const nx::fb::Program &program);
+uint32_t callerOutputs(const nx::fb::Program &program);
+
 /// Values of the program's symbols for inputs of these shapes, in the order of the signature;
 /// symbols that stand for the rank are 0. Refuses shapes that contradict the signature, each other,
 /// the symbols' ranges or the program's checks.

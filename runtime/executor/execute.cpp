@@ -35,9 +35,10 @@ static bool intersect(const std::byte *a, uint64_t aBytes, const std::byte *b, u
 //-----------------------------------------------------------------------------------===
 
 static std::string
-signatureNames(const flatbuffers::Vector<flatbuffers::Offset<nx::fb::Signature>> *signatures) {
+signatureNames(const flatbuffers::Vector<flatbuffers::Offset<nx::fb::Signature>> *signatures,
+               uint32_t count) {
   std::string names;
-  for (uint32_t i = 0; i < sizeOf(signatures); ++i)
+  for (uint32_t i = 0; i < count; ++i)
     names += (i ? ", " : "") + signatures->Get(i)->name()->str();
   return names.empty() ? "none" : names;
 }
@@ -45,14 +46,15 @@ signatureNames(const flatbuffers::Vector<flatbuffers::Offset<nx::fb::Signature>>
 /// Every tensor of a set must belong to the signature.
 static Status checkNames(const char *kind, const nx::fb::Program &program,
                          const flatbuffers::Vector<flatbuffers::Offset<nx::fb::Signature>> *known,
-                         const nxrt_tensor_set &set) {
+                         uint32_t count, const nxrt_tensor_set &set) {
   for (const auto &[name, entry] : set.entries) {
     bool found = false;
-    for (uint32_t i = 0; i < sizeOf(known) && !found; ++i)
+    for (uint32_t i = 0; i < count && !found; ++i)
       found = known->Get(i)->name()->string_view() == name;
     if (!found)
       return makeError(NXRT_NOT_FOUND, "entry point \"%s\" has no %s \"%s\"; it has: %s.",
-                       program.name()->c_str(), kind, name.c_str(), signatureNames(known).c_str());
+                       program.name()->c_str(), kind, name.c_str(),
+                       signatureNames(known, count).c_str());
   }
   return {};
 }
@@ -73,7 +75,7 @@ static Status checkTensor(const char *kind, const nx::fb::Signature &signature,
 Status Model::bindInputs(const nx::fb::Program &program, const nxrt_tensor_set &set,
                          std::vector<nxrt_tensor *> &tensors,
                          std::vector<nxrt_shape> &shapes) const {
-  const uint32_t count = sizeOf(program.inputs());
+  const uint32_t count = callerInputs(program);
   for (uint32_t i = 0; i < count; ++i) {
     const nx::fb::Signature &signature = *program.inputs()->Get(i);
     auto found = set.entries.find(signature.name()->str());
@@ -81,7 +83,7 @@ Status Model::bindInputs(const nx::fb::Program &program, const nxrt_tensor_set &
       return makeError(NXRT_NOT_FOUND,
                        "input \"%s\" of entry point \"%s\" is missing; it takes: %s.",
                        signature.name()->c_str(), program.name()->c_str(),
-                       signatureNames(program.inputs()).c_str());
+                       signatureNames(program.inputs(), count).c_str());
     nxrt_tensor *tensor = found->second.tensor.get();
     NXRT_TRY(checkTensor("input", signature, *tensor));
     nxrt_shape shape = {};
@@ -91,15 +93,16 @@ Status Model::bindInputs(const nx::fb::Program &program, const nxrt_tensor_set &
     shapes.push_back(shape);
   }
   if (set.entries.size() != count)
-    return checkNames("input", program, program.inputs(), set);
+    return checkNames("input", program, program.inputs(), count, set);
   return {};
 }
 
 Status Model::bindOutputs(const nx::fb::Program &program, const nxrt_tensor_set &set,
                           const Plan &plan, std::vector<TensorRef> &tensors,
                           std::vector<bool> &made) const {
-  NXRT_TRY(checkNames("output", program, program.outputs(), set));
-  for (uint32_t i = 0; i < sizeOf(program.outputs()); ++i) {
+  const uint32_t count = callerOutputs(program);
+  NXRT_TRY(checkNames("output", program, program.outputs(), count, set));
+  for (uint32_t i = 0; i < count; ++i) {
     const nx::fb::Signature &signature = *program.outputs()->Get(i);
     const nxrt_shape &shape = plan.outputs[i];
     auto found = set.entries.find(signature.name()->str());
@@ -187,11 +190,20 @@ Status Model::execute(uint32_t index, const nxrt_tensor_set &inputSet, nxrt_tens
 
   const uint32_t tp = static_cast<uint32_t>(ranks.size());
   NXRT_TRY(device->acquire(first, tp, deadline));
+  for (uint32_t i = 0; i < sizeOf(program.states()); ++i) {
+    const nx::fb::StateUse &use = *program.states()->Get(i);
+    inputs.push_back(&modelStates.current(use.state()));
+    if (use.output() >= 0)
+      outputs.push_back(TensorRef::share(&modelStates.next(use.state())));
+  }
   Status status = runPlanned(state, *plan, inputs, outputs, deadline);
+  for (uint32_t i = 0; status.ok() && i < sizeOf(program.states()); ++i)
+    if (const nx::fb::StateUse &use = *program.states()->Get(i); use.output() >= 0)
+      modelStates.advance(use.state());
   device->release(first, tp);
   NXRT_TRY(status);
 
-  for (uint32_t i = 0; i < outputs.size(); ++i) {
+  for (uint32_t i = 0; i < made.size(); ++i) {
     if (!made[i])
       continue;
     nxrt_tensor_set::Entry &entry = outputSet.entries[program.outputs()->Get(i)->name()->str()];

@@ -61,6 +61,7 @@ Status Model::load(std::unique_ptr<ExecutableFile> file, Device &newDevice,
     }
   }
   NXRT_TRY(named(describePrograms()));
+  NXRT_TRY(named(modelStates.create(*executableFile)));
 
   // A program without run-time sizes shows now whether its sizes are right.
   for (auto &state : programs) {
@@ -156,7 +157,60 @@ Status Model::outputShapes(uint32_t index, std::span<const nxrt_shape> inputs,
   std::vector<int64_t> symbols, values;
   NXRT_TRY(bindSymbols(program(index), inputs, symbols));
   NXRT_TRY(evaluate(program(index).exprs(), symbols, values));
-  return signatureShapes(program(index).outputs(), values, outputs);
+  NXRT_TRY(signatureShapes(program(index).outputs(), values, outputs));
+  outputs.resize(callerOutputs(program(index)));
+  return {};
+}
+
+//===-- States
+//------------------------------------------------------------------------------------===
+
+Status Model::stateTensor(const char *name, const nxrt_tensor &other, uint32_t &index) const {
+  NXRT_TRY(modelStates.find(name, index));
+  const nx::fb::State &state = modelStates.description(index);
+  const auto dtype = static_cast<nxrt_dtype>(state.dtype());
+  if (other.dtype != dtype)
+    return makeError(NXRT_DTYPE_MISMATCH, "state \"%s\" is of type %s, the tensor of %s.", name,
+                     dtypeName(dtype), dtypeName(other.dtype));
+  const uint32_t rank = sizeOf(state.dims());
+  const std::span<const int64_t> dims(rank ? state.dims()->data() : nullptr, rank);
+  if (!std::equal(dims.begin(), dims.end(), other.dims, other.dims + other.rank))
+    return makeError(NXRT_SHAPE_MISMATCH, "state \"%s\" has the shape %s, the tensor %s.", name,
+                     shapeText(dims).c_str(), shapeText(other.shape()).c_str());
+  if (!other.data())
+    return makeError(NXRT_INVALID_ARGUMENT,
+                     "the tensor for state \"%s\" has no memory yet. Attach some with "
+                     "nxrt_tensor_attach.",
+                     name);
+  return {};
+}
+
+Status Model::readState(const char *name, nxrt_tensor &to) {
+  uint32_t index = 0;
+  NXRT_TRY(stateTensor(name, to, index));
+  const uint32_t tp = root().tp_degree();
+  NXRT_TRY(device->acquire(first, tp, /*deadlineNs=*/0));
+  std::copy_n(modelStates.current(index).data(), to.bytes, to.data());
+  device->release(first, tp);
+  return {};
+}
+
+Status Model::writeState(const char *name, const nxrt_tensor &from) {
+  uint32_t index = 0;
+  NXRT_TRY(stateTensor(name, from, index));
+  const uint32_t tp = root().tp_degree();
+  NXRT_TRY(device->acquire(first, tp, /*deadlineNs=*/0));
+  std::copy_n(from.data(), from.bytes, modelStates.current(index).data());
+  device->release(first, tp);
+  return {};
+}
+
+Status Model::resetStates() {
+  const uint32_t tp = root().tp_degree();
+  NXRT_TRY(device->acquire(first, tp, /*deadlineNs=*/0));
+  modelStates.reset();
+  device->release(first, tp);
+  return {};
 }
 
 //===-- Profile

@@ -6,6 +6,7 @@
 #include "runtime/device/device.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/profile.h"
+#include "runtime/executor/state.h"
 #include "runtime/loader/code_image.h"
 #include "runtime/loader/executable_file.h"
 #include "runtime/memory/tensor.h"
@@ -49,13 +50,20 @@ public:
   /// Bytes of all ranks' parameters, those that ranks share counted once.
   uint64_t paramBytes() const;
 
-  /// Shapes of the outputs for shapes of the inputs, in the order of the signature.
+  /// Shapes of the outputs for shapes of the inputs, in the order of the signature, without states.
   Status outputShapes(uint32_t program, std::span<const nxrt_shape> inputs,
                       std::vector<nxrt_shape> &outputs) const;
 
   /// Runs a program. `timeoutMs` 0: no limit.
   Status execute(uint32_t program, const nxrt_tensor_set &inputs, nxrt_tensor_set &outputs,
                  uint64_t timeoutMs);
+
+  const ModelStates &states() const { return modelStates; }
+  /// Copies a state's value to a tensor, or replaces it by one, between two executions.
+  Status readState(const char *name, nxrt_tensor &to);
+  Status writeState(const char *name, const nxrt_tensor &from);
+  /// Gives all states their first values.
+  Status resetStates();
 
   void startProfile();
   void stopProfile() { profiling.store(false); }
@@ -88,6 +96,7 @@ private:
                      std::vector<TensorRef> &tensors, std::vector<bool> &made) const;
   Status runPlanned(ProgramState &state, const Plan &plan, std::span<nxrt_tensor *const> inputs,
                     std::span<const TensorRef> outputs, uint64_t deadlineNs);
+  Status stateTensor(const char *name, const nxrt_tensor &other, uint32_t &index) const;
   void runRank(const Execution &execution, uint32_t rank);
   template <bool profiled> void walk(const Execution &execution, uint32_t rank);
   void setAddresses(const Execution &execution, uint32_t rank);
@@ -103,6 +112,7 @@ private:
   std::vector<std::unique_ptr<ProgramState>> programs;
   std::vector<RankState> ranks;
   std::unique_ptr<RankGroup> group;
+  ModelStates modelStates;
   Pages staging; // copies of inputs whose memory is not aligned; only while the cores are acquired
   uint32_t profileEntries = 0;
   std::atomic<bool> profiling{false};

@@ -1,6 +1,8 @@
 #include "runtime/loader/program_verifier.h"
 
+#include "runtime/executor/binding.h"
 #include "runtime/executor/expressions.h"
+#include "runtime/memory/tensor.h"
 #include "runtime/platform/dtype.h"
 #include "runtime/platform/pages.h"
 #include "runtime/schema/nxe_format.h"
@@ -22,7 +24,7 @@ static constexpr uint32_t kMaxOperands = 1024;
 
 /// Features that a file may require of its loader. A schema change that old loaders must not ignore
 /// adds its name here.
-static constexpr std::array<std::string_view, 0> kKnownFeatures = {};
+static constexpr std::array<std::string_view, 1> kKnownFeatures = {"state"};
 
 static Status malformed(const std::string &where, const std::string &what) {
   return makeError(NXRT_INVALID_FILE,
@@ -81,6 +83,7 @@ public:
     depends = dependences(program);
     NXRT_TRY(verifySignatures("input", program.inputs()));
     NXRT_TRY(verifySignatures("output", program.outputs()));
+    NXRT_TRY(verifyStates());
     NXRT_TRY(verifySymbolSources());
     NXRT_TRY(verifyChecks());
     NXRT_TRY(verifyBuffers());
@@ -153,9 +156,53 @@ private:
       const Symbol &symbol = *program.symbols()->Get(i);
       if (symbol.source() != SymbolSource::InputDim)
         continue;
-      if (symbol.input() >= sizeOf(program.inputs()) ||
+      if (symbol.input() >= callerInputs(program) ||
           symbol.dim() >= sizeOf(program.inputs()->Get(symbol.input())->dims()))
         return malformed(at("symbol", i), "the input dimension that it stands for does not exist");
+    }
+    return {};
+  }
+
+  /// An input or output that holds a state has its type and shape.
+  Status verifyStateTensor(const std::string &where, const Signature &signature,
+                           const State &state, std::span<const int64_t> values) {
+    bool same = signature.dtype() == state.dtype() &&
+                sizeOf(signature.dims()) == sizeOf(state.dims());
+    for (uint32_t d = 0; same && d < sizeOf(state.dims()); ++d) {
+      const uint32_t expr = signature.dims()->Get(d);
+      same = depends[expr] == DependsOnNothing && values[expr] == state.dims()->Get(d);
+    }
+    return same ? Status() : malformed(where, "its type is not that of its tensors");
+  }
+
+  Status verifyStates() {
+    const uint32_t count = sizeOf(program.states());
+    uint32_t outputs = 0;
+    for (uint32_t i = 0; i < count; ++i)
+      outputs += program.states()->Get(i)->output() >= 0;
+    if (count > sizeOf(program.inputs()) || outputs > sizeOf(program.outputs()))
+      return malformed(name, "it has more states than inputs or outputs");
+    std::vector<int64_t> values;
+    NXRT_TRY(evaluateConstants(program, values));
+    std::set<uint32_t> used;
+    int64_t nextOutput = int64_t{sizeOf(program.outputs())} - outputs;
+    for (uint32_t i = 0; i < count; ++i) {
+      const StateUse &use = *program.states()->Get(i);
+      const std::string where = at("state", i);
+      if (use.state() >= sizeOf(executable.states()))
+        return malformed(where, "its state does not exist");
+      if (!used.insert(use.state()).second)
+        return malformed(where, "another use is of the same state");
+      if (use.input() != sizeOf(program.inputs()) - count + i)
+        return malformed(where, "its input does not follow the inputs that callers give");
+      const State &state = *executable.states()->Get(use.state());
+      NXRT_TRY(verifyStateTensor(where, *program.inputs()->Get(use.input()), state, values));
+      if (use.output() < 0)
+        continue;
+      if (use.output() != nextOutput++)
+        return malformed(where, "its output does not follow the outputs that callers see");
+      const auto output = static_cast<uint32_t>(use.output());
+      NXRT_TRY(verifyStateTensor(where, *program.outputs()->Get(output), state, values));
     }
     return {};
   }
@@ -481,6 +528,33 @@ static Status verifyParams(const Executable &executable, const std::vector<bool>
   return {};
 }
 
+static Status verifyStates(const Executable &executable) {
+  Names names;
+  for (uint32_t i = 0; i < sizeOf(executable.states()); ++i) {
+    const State &state = *executable.states()->Get(i);
+    std::string where = "state " + std::to_string(i);
+    NXRT_TRY(names.add(where, state.name()));
+    where = "state \"" + state.name()->str() + "\"";
+    if (!isAligned(state.dims(), sizeof(int64_t)))
+      return malformed(where, "its shape is not aligned");
+    if (sizeOf(state.dims()) > NXRT_MAX_RANK)
+      return malformed(where, "its rank is greater than " + std::to_string(NXRT_MAX_RANK));
+    uint64_t bytes = 0;
+    if (!isDType(static_cast<int>(state.dtype())) ||
+        !tensorBytes(static_cast<nxrt_dtype>(state.dtype()), sizeOf(state.dims()),
+                     state.dims() ? state.dims()->data() : nullptr, bytes)
+             .ok())
+      return malformed(where, "its element type or shape is not possible");
+    if (state.param() < -1 || state.param() >= int64_t{sizeOf(executable.params())})
+      return malformed(where, "its parameter does not exist");
+    if (state.param() >= 0 &&
+        executable.params()->Get(static_cast<uint32_t>(state.param()))->parts()->Get(0)->bytes() !=
+            bytes)
+      return malformed(where, "its parameter has another size");
+  }
+  return {};
+}
+
 Status verifyExecutable(const Executable &executable) {
   std::string unknown;
   for (uint32_t i = 0; i < sizeOf(executable.required_features()); ++i) {
@@ -507,6 +581,7 @@ Status verifyExecutable(const Executable &executable) {
   NXRT_TRY(verifyCode(executable, holdsCode));
   NXRT_TRY(verifyKernels(executable));
   NXRT_TRY(verifyParams(executable, holdsCode));
+  NXRT_TRY(verifyStates(executable));
   if (sizeOf(executable.programs()) == 0)
     return malformed("executable", "it has no program");
   Names programNames;

@@ -191,6 +191,14 @@ struct TableCase {
   nxrt_status status = NXRT_INVALID_FILE;
 };
 
+/// What a test's name may hold of a case's.
+std::string caseName(const testing::TestParamInfo<TableCase> &info) {
+  std::string name;
+  for (char c : std::string(info.param.name))
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
 void PrintTo(const TableCase &test, std::ostream *out) { *out << test.name; }
 
 template <typename E> E unknown() { return static_cast<E>(static_cast<int>(E::MAX) + 1); }
@@ -449,13 +457,43 @@ TEST_P(Tables, AreRefused) {
   EXPECT_THAT(status.message(), HasSubstr(GetParam().message));
 }
 
-INSTANTIATE_TEST_SUITE_P(EachField, Tables, testing::ValuesIn(kTableCases),
-                         [](const testing::TestParamInfo<TableCase> &info) {
-                           std::string name;
-                           for (char c : std::string(info.param.name))
-                             name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(EachField, Tables, testing::ValuesIn(kTableCases), caseName);
+
+const TableCase kStateCases[] = {
+    {"state name", [](auto &s) { s.states[0].name = ""; }, "name is missing"},
+    {"state twice", [](auto &s) { s.states[1].name = "total"; }, "occurs twice"},
+    {"state dtype", [](auto &s) { s.states[0].dtype = unknown<DType>(); }, "not possible"},
+    {"state dims", [](auto &s) { s.states[0].dims = {-4}; }, "not possible"},
+    {"state rank", [](auto &s) { s.states[0].dims.assign(17, 1); }, "rank is greater"},
+    {"state param", [](auto &s) { s.states[0].param = 1; }, "parameter does not exist"},
+    {"state param -2", [](auto &s) { s.states[0].param = -2; }, "parameter does not exist"},
+    {"state param size", [](auto &s) { s.states[0].dims = {3}; }, "another size"},
+    {"use of no state", [](auto &s) { s.programs[0].states[0].state = 2; }, "does not exist"},
+    {"use twice", [](auto &s) { s.programs[0].states[1].state = 0; }, "same state"},
+    {"use input", [](auto &s) { s.programs[0].states[0].input = 0; }, "does not follow the inputs"},
+    {"use output", [](auto &s) { s.programs[0].states[0].output = 0; },
+     "does not follow the outputs"},
+    {"use output far", [](auto &s) { s.programs[0].states[1].output = 3; },
+     "does not follow the outputs"},
+    {"use type", [](auto &s) { s.states[1].dtype = DType::F64; }, "type is not that"},
+    {"use shape", [](auto &s) { s.states[1].dims = {2, 2}; }, "type is not that"},
+    {"more uses than inputs", [](auto &s) { s.programs[1].states.resize(3, {0, 0}); },
+     "more states than inputs"},
+    {"symbol of a state",
+     [](auto &s) { s.programs[0].symbols.push_back({"n", 1, 0}); }, "input dimension"},
+};
+
+class StateTables : public testing::TestWithParam<TableCase> {};
+
+TEST_P(StateTables, AreRefused) {
+  ExecutableSpec spec = stateSpec();
+  GetParam().change(spec);
+  Status status = open(spec.build());
+  EXPECT_EQ(status.code(), GetParam().status) << status.message();
+  EXPECT_THAT(status.message(), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(EachField, StateTables, testing::ValuesIn(kStateCases), caseName);
 
 //===-- Code images
 //-------------------------------------------------------------------------------===

@@ -125,6 +125,104 @@ TEST(Execute, EmptyTensors) {
   EXPECT_EQ(outputs.shape("out"), std::vector<int64_t>{0});
 }
 
+//===-- States
+//------------------------------------------------------------------------------------===
+
+using Floats = std::vector<float>;
+
+class States : public testing::TestWithParam<uint32_t> {
+protected:
+  Floats run(LoadedModel &model, const char *entry, const Floats &x) {
+    TensorSet inputs, outputs;
+    if (!x.empty())
+      inputs.add<float>("x", {4}, x);
+    EXPECT_EQ(nxrt_execute(model, entry, inputs, outputs), NXRT_OK) << nxrt_last_error();
+    return outputs.values<float>("out");
+  }
+};
+
+TEST_P(States, LiveFromExecutionToExecution) {
+  Session session(GetParam());
+  LoadedModel model(stateSpec(GetParam()));
+  EXPECT_EQ(run(model, "peek", {}), (Floats{10, 20, 30, 40}));
+  EXPECT_EQ(run(model, "add", {1, 2, 3, 4}), (Floats{11, 22, 33, 44}));
+  EXPECT_EQ(run(model, "add", {1, 1, 1, 1}), (Floats{12, 23, 34, 45}));
+  EXPECT_EQ(run(model, "peek", {}), (Floats{13, 24, 35, 46}));
+  // A second load has states of its own.
+  ASSERT_EQ(nxrt_reset_states(model), NXRT_OK) << nxrt_last_error();
+  EXPECT_EQ(run(model, "peek", {}), (Floats{10, 20, 30, 40}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, States, testing::Values(1u, 2u));
+
+TEST(StatesByName, AreReadAndWritten) {
+  Session session(1);
+  LoadedModel model(stateSpec());
+  uint32_t count = 0;
+  ASSERT_EQ(nxrt_get_state_count(model, &count), NXRT_OK);
+  ASSERT_EQ(count, 2u);
+  NXRT_STRUCT(nxrt_io_info, info);
+  ASSERT_EQ(nxrt_get_state_info(model, 1, &info), NXRT_OK);
+  EXPECT_STREQ(info.name, "last");
+  EXPECT_EQ(info.rank, 1u);
+  EXPECT_EQ(info.dims[0], 4);
+  EXPECT_EQ(nxrt_get_state_info(model, 2, &info), NXRT_OUT_OF_RANGE);
+
+  // Callers do not see states among the inputs and outputs.
+  NXRT_STRUCT(nxrt_entry_info, entry);
+  ASSERT_EQ(nxrt_get_entry_info(model, 0, &entry), NXRT_OK);
+  EXPECT_EQ(entry.input_count, 1u);
+  EXPECT_EQ(entry.output_count, 1u);
+  EXPECT_EQ(nxrt_get_input_info(model, "add", 1, &info), NXRT_OUT_OF_RANGE);
+
+  TensorSet tensors;
+  tensors.add<float>("value", {4}, {5, 6, 7, 8});
+  tensors.add<float>("short", {3}, {5, 6, 7});
+  tensors.add<int64_t>("integers", {4}, {5, 6, 7, 8});
+  ASSERT_EQ(nxrt_write_state(model, "total", tensors.get("value")), NXRT_OK);
+  TensorSet inputs, outputs;
+  inputs.add<float>("x", {4}, {1, 1, 1, 1});
+  ASSERT_EQ(nxrt_execute(model, "add", inputs, outputs), NXRT_OK) << nxrt_last_error();
+  ASSERT_EQ(nxrt_read_state(model, "total", tensors.get("value")), NXRT_OK);
+  EXPECT_EQ(tensors.values<float>("value"), (Floats{6, 7, 8, 9}));
+  EXPECT_EQ(nxrt_read_state(model, "total", tensors.get("short")), NXRT_SHAPE_MISMATCH);
+  EXPECT_EQ(nxrt_write_state(model, "total", tensors.get("integers")), NXRT_DTYPE_MISMATCH);
+  EXPECT_EQ(nxrt_read_state(model, "sum", tensors.get("value")), NXRT_NOT_FOUND);
+  EXPECT_THAT(nxrt_last_error(), HasSubstr("it has: total, last"));
+
+  inputs.add<float>("total", {4}, {1, 1, 1, 1});
+  EXPECT_EQ(nxrt_execute(model, "add", inputs, outputs), NXRT_NOT_FOUND);
+}
+
+TEST(StatesByName, SurviveAFailedExecution) {
+  // The command that fails comes after the one that writes the state's new value.
+  ExecutableSpec spec;
+  spec.addTestKernels();
+  spec.requiredFeatures = {"state"};
+  spec.states = {{"seen", DType::I64, {2}}};
+  ProgramSpec &p = spec.addProgram();
+  uint32_t two = p.constant(2), bytes = p.constant(16);
+  uint32_t a = p.input("a", DType::I64, {two}), b = p.input("b", DType::I64, {two});
+  p.input("seen", DType::I64, {two});
+  uint32_t out = p.output("out", DType::I64, {two}), seen = p.output("seen", DType::I64, {two});
+  p.states = {{0, 2, 1}};
+  p.copy(a, seen, bytes);
+  p.dispatch(Divide, {a, b, out}, {two});
+  p.finish();
+  Session session(1);
+  LoadedModel model(spec);
+  TensorSet inputs, outputs, tensors;
+  tensors.add<int64_t>("value", {2}, {});
+  inputs.add<int64_t>("a", {2}, {8, 9});
+  inputs.add<int64_t>("b", {2}, {4, 3});
+  ASSERT_EQ(nxrt_execute(model, nullptr, inputs, outputs), NXRT_OK) << nxrt_last_error();
+  inputs.add<int64_t>("a", {2}, {6, 7});
+  inputs.add<int64_t>("b", {2}, {1, 0});
+  EXPECT_EQ(nxrt_execute(model, nullptr, inputs, outputs), NXRT_EXECUTION_FAILED);
+  ASSERT_EQ(nxrt_read_state(model, "seen", tensors.get("value")), NXRT_OK);
+  EXPECT_EQ(tensors.values<int64_t>("value"), (std::vector<int64_t>{8, 9}));
+}
+
 //===-- Outputs
 //-----------------------------------------------------------------------------------===
 

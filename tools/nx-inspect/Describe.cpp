@@ -1,5 +1,6 @@
 #include "tools/nx-inspect/Describe.h"
 
+#include "runtime/executor/binding.h"
 #include "runtime/executor/expressions.h"
 #include "tools/common/TextTable.h"
 
@@ -30,9 +31,10 @@ ordered_json sizeJson(const fb::Program &program, uint32_t expression) {
 }
 
 ordered_json signature(const fb::Program &program,
-                       const flatbuffers::Vector<flatbuffers::Offset<fb::Signature>> *list) {
+                       const flatbuffers::Vector<flatbuffers::Offset<fb::Signature>> *list,
+                       uint32_t count) {
   ordered_json json = ordered_json::array();
-  for (size_t i = 0; i < sizeOf(list); ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     const fb::Signature &port = *list->Get(i);
     ordered_json shape = ordered_json::array();
     for (size_t d = 0; d < sizeOf(port.dims()); ++d)
@@ -196,8 +198,8 @@ ordered_json command(const fb::Executable &executable, const fb::Program &progra
 
 ordered_json entryPoint(const fb::Executable &executable, const fb::Program &program) {
   ordered_json json = {{"name", text(program.name())},
-                       {"inputs", signature(program, program.inputs())},
-                       {"outputs", signature(program, program.outputs())},
+                       {"inputs", signature(program, program.inputs(), nxrt::callerInputs(program))},
+                       {"outputs", signature(program, program.outputs(), nxrt::callerOutputs(program))},
                        {"symbols", symbols(program)},
                        {"checks", checks(program)}};
   uint64_t temporaries = 0, temporaryBytes = 0;
@@ -221,6 +223,17 @@ ordered_json entryPoint(const fb::Executable &executable, const fb::Program &pro
   json["commands"] = ordered_json::array();
   for (uint32_t i = 0; i < sizeOf(program.commands()); ++i)
     json["commands"].push_back(command(executable, program, *program.commands()->Get(i), i));
+  return json;
+}
+
+ordered_json state(const fb::Executable &executable, const fb::State &state) {
+  ordered_json json = {{"name", text(state.name())},
+                       {"dtype", nxrt_dtype_name(static_cast<nxrt_dtype>(state.dtype()))},
+                       {"shape", ordered_json::array()}};
+  for (size_t i = 0; i < sizeOf(state.dims()); ++i)
+    json["shape"].push_back(state.dims()->Get(i));
+  if (state.param() >= 0)
+    json["initial"] = text(executable.params()->Get(static_cast<uint32_t>(state.param()))->name());
   return json;
 }
 
@@ -290,6 +303,9 @@ ordered_json describe(const nxrt::ExecutableFile &file) {
   json["params"] = ordered_json::array();
   for (size_t i = 0; i < sizeOf(executable.params()); ++i)
     json["params"].push_back(parameter(*executable.params()->Get(i)));
+  json["states"] = ordered_json::array();
+  for (size_t i = 0; i < sizeOf(executable.states()); ++i)
+    json["states"].push_back(state(executable, *executable.states()->Get(i)));
   json["plan"] = keyValues(executable.plan());
   json["entries"] = ordered_json::array();
   for (size_t i = 0; i < sizeOf(executable.programs()); ++i)

@@ -163,6 +163,11 @@ std::string printDescription(const ordered_json &d, const Sections &sections) {
   out += "kernels: " + std::to_string(d["kernels"].size()) + "\n";
   if (sections.kernels)
     kernelList(d, out);
+  if (!d["states"].empty())
+    out += "states: " + std::to_string(d["states"].size()) + "\n";
+  for (const auto &state : d["states"])
+    out += "  " + plain(state["name"]) + ": " + typeText(state) + ", at first " +
+           (state.contains("initial") ? "parameter " + plain(state["initial"]) : "zeros") + "\n";
   out += "plan: " + std::to_string(d["plan"].size()) + " entries\n";
   if (sections.plan)
     for (const auto &entry : d["plan"])

@@ -143,9 +143,6 @@ int compileCommand(CommandLine &line) {
       return kRefused;
     }
   }
-  if (options.from != Phase::Import && options.to == Phase::Emit && options.paramsModel.empty())
-    return usageError("--from " + line.from +
-                      " reads a program without weights; name their model with --params MODEL");
   for (size_t at = 0; at < line.targets.size();) {
     size_t comma = std::min(line.targets.find(',', at), line.targets.size());
     options.targets.push_back(line.targets.substr(at, comma - at));

@@ -366,6 +366,24 @@ NXRT_API nxrt_status nxrt_tensor_set_remove(nxrt_tensor_set *set, const char *na
 /* How many tensors the set holds. */
 NXRT_API nxrt_status nxrt_tensor_set_size(const nxrt_tensor_set *set, uint32_t *count);
 
+/* ---- States: what a model keeps from one execution to the next -------------------------------
+ */
+
+/* How many states the model has. They belong to the model, not to an entry point: entry points that
+ * name the same state share it. Inputs and outputs of entry points do not include them. */
+NXRT_API nxrt_status nxrt_get_state_count(const nxrt_model *model, uint32_t *count);
+/* State number `index`; its shape is static. Strings belong to the model. */
+NXRT_API nxrt_status nxrt_get_state_info(const nxrt_model *model, uint32_t index,
+                                         nxrt_io_info *info);
+/* Copies the value that the last successful execution left, at first the one in the file, into `to`;
+ * or replaces it. The tensor must have the state's type and shape. These functions wait for
+ * executions of the model that run. */
+NXRT_API nxrt_status nxrt_read_state(nxrt_model *model, const char *name, nxrt_tensor *to);
+NXRT_API nxrt_status nxrt_write_state(nxrt_model *model, const char *name,
+                                      const nxrt_tensor *from);
+/* Gives all states their first values. */
+NXRT_API nxrt_status nxrt_reset_states(nxrt_model *model);
+
 /* ---- Execution --------------------------------------------------------------------------------
  */
 
@@ -373,7 +391,8 @@ NXRT_API nxrt_status nxrt_tensor_set_size(const nxrt_tensor_set *set, uint32_t *
  * every input and nothing else. An output that `outputs` holds is written in place and must have
  * the right type and shape; one that it lacks is allocated by the runtime and added to the set. An
  * output that the runtime allocated is reused by later executions, or replaced when its shape
- * changes. After a failure the contents of outputs are undefined. Executions on one core run one
+ * changes. After a failure the contents of outputs are undefined, and states are as they were.
+ * Executions on one core run one
  * after another, in any number of threads. Sets and tensors stay the caller's. */
 NXRT_API nxrt_status nxrt_execute(nxrt_model *model, const char *entry,
                                   const nxrt_tensor_set *inputs, nxrt_tensor_set *outputs);

@@ -41,3 +41,55 @@ func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x
 func.func @unbound(%x: tensor<?xf32, #nx.dims<s0 * 2>>) -> tensor<?xf32, #nx.dims<s0 * 2>> attributes {nx.symbols = ["n"]} {
   return %x : tensor<?xf32, #nx.dims<s0 * 2>>
 }
+
+// -----
+
+// A state: its input and output are the last ones, its first value is a row-major parameter.
+// CHECK-LABEL: nxe.executable tp 2
+// CHECK: nxe.param @p0 "cache.first" source tensor<4xf32> : tensor<4xf32>
+// CHECK: nxe.program @states
+// CHECK: nxe.input 0 "x"
+// CHECK: nxe.input 1 "input1"
+// CHECK: nxe.state "cache" input 1 output 1 initial @p0
+// CHECK: nxe.state "seen" input 2
+func.func @states(%x: tensor<4xf32> {nx.name = "x"}, %cache: tensor<4xf32> {nx.state = "cache", nx.initial = "cache.first"},
+                  %seen: tensor<4xf32> {nx.state = "seen"}) -> (tensor<4xf32> {nx.name = "y"}, tensor<4xf32> {nx.state = "cache"}) {
+  %0 = nx.add %x, %cache : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = nx.add %0, %seen : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 1 follows an argument that is a state}}
+func.func @order(%s: tensor<4xf32> {nx.state = "s"}, %x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{result 1 follows a result that is a state}}
+func.func @result_order(%s: tensor<4xf32> {nx.state = "s"}) -> (tensor<4xf32> {nx.state = "s"}, tensor<4xf32>) {
+  return %s, %s : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{the state "s" is of type 'tensor<4xf32>' but becomes 'tensor<2xf32>'}}
+func.func @type(%x: tensor<2xf32>, %s: tensor<4xf32> {nx.state = "s"}) -> (tensor<2xf32> {nx.state = "s"}) {
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{no argument is the state 's'}}
+func.func @unknown(%x: tensor<2xf32>) -> (tensor<2xf32> {nx.state = "s"}) {
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{the shape of the state "s" is not static}}
+func.func @dynamic(%s: tensor<?xf32, #nx.dims<s0>> {nx.state = "s"}) attributes {nx.symbols = ["n"]} {
+  return
+}

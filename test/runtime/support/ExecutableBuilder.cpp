@@ -221,10 +221,13 @@ static Offset<Program> writeProgram(FlatBufferBuilder &fbb, const ProgramSpec &s
     }
     commands.push_back(CreateCommand(fbb, kind, body, fbb.CreateVector(c.locations)));
   }
+  std::vector<Offset<StateUse>> states;
+  for (const StateUseSpec &s : spec.states)
+    states.push_back(CreateStateUse(fbb, s.state, s.input, s.output));
   return CreateProgram(fbb, text(spec.name), fbb.CreateVector(symbols),
                        fbb.CreateVectorOfStructs(spec.exprs), inputs, outputs,
                        fbb.CreateVector(checks), fbb.CreateVector(buffers),
-                       fbb.CreateVector(commands), spec.arenaBytes);
+                       fbb.CreateVector(commands), spec.arenaBytes, fbb.CreateVector(states));
 }
 
 static uint64_t alignTo(uint64_t value, uint64_t alignment) {
@@ -270,12 +273,16 @@ static std::vector<uint8_t> writeTables(const ExecutableSpec &spec, uint64_t seg
   std::vector<Offset<KeyValue>> options = {CreateKeyValue(
       fbb, fbb.CreateString("tp"),
       spec.pairWithoutValue ? Offset<flatbuffers::String>() : fbb.CreateString("1"))};
+  std::vector<Offset<State>> states;
+  for (const StateSpec &s : spec.states)
+    states.push_back(CreateState(fbb, text(s.name), s.dtype, fbb.CreateVector(s.dims), s.param));
   auto root =
       CreateExecutable(fbb, text(spec.producer), fbb.CreateVector(options), text(spec.modelName),
                        text(spec.modelHash), spec.tp,
                        fbb.CreateVectorOfStrings(spec.requiredFeatures), fbb.CreateVector(segments),
                        fbb.CreateVector(code), fbb.CreateVector(kernels), fbb.CreateVector(params),
-                       fbb.CreateVector(programs), fbb.CreateVectorOfStrings(spec.locations), 0);
+                       fbb.CreateVector(programs), fbb.CreateVectorOfStrings(spec.locations), 0,
+                       fbb.CreateVector(states));
   fbb.Finish(root, spec.fileIdentifier.c_str());
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
@@ -322,6 +329,40 @@ void repairChecksums(Bytes &file) {
         nxrt::checksum(file.data() + header.flatbufferOffset, header.flatbufferSize);
   header.headerChecksum = nxrt::checksum(&header, offsetof(NxeHeader, headerChecksum));
   std::memcpy(file.data(), &header, sizeof header);
+}
+
+ExecutableSpec stateSpec(uint32_t tp) {
+  ExecutableSpec spec;
+  spec.addTestKernels();
+  spec.requiredFeatures = {"state"};
+  spec.tp = tp;
+  std::vector<std::vector<float>> parts(tp, {10, 20, 30, 40});
+  const auto first = static_cast<int32_t>(spec.addParam("total.first", {4}, parts));
+  spec.states = {{"total", DType::F32, {4}, first}, {"last", DType::F32, {4}}};
+
+  ProgramSpec &add = spec.addProgram("add");
+  uint32_t four = add.constant(4), bytes = add.constant(16);
+  uint32_t x = add.input("x", DType::F32, {four});
+  uint32_t total = add.input("total", DType::F32, {four});
+  add.input("last", DType::F32, {four});
+  uint32_t out = add.output("out", DType::F32, {four});
+  uint32_t newTotal = add.output("total", DType::F32, {four});
+  uint32_t newLast = add.output("last", DType::F32, {four});
+  add.states = {{0, 1, 1}, {1, 2, 2}};
+  add.dispatch(Add, {x, total, out}, {four});
+  add.copy(out, newTotal, bytes);
+  add.copy(x, newLast, bytes);
+  add.finish();
+
+  ProgramSpec &peek = spec.addProgram("peek");
+  four = peek.constant(4);
+  uint32_t last = peek.input("last", DType::F32, {four});
+  total = peek.input("total", DType::F32, {four});
+  out = peek.output("out", DType::F32, {four});
+  peek.states = {{1, 0}, {0, 1}};
+  peek.dispatch(Add, {total, last, out}, {four});
+  peek.finish();
+  return spec;
 }
 
 Bytes testKernelImage() {

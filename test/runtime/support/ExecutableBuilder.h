@@ -81,6 +81,11 @@ struct CommandSpec {
   std::vector<uint32_t> locations;
 };
 
+struct StateUseSpec {
+  uint32_t state, input;
+  int32_t output = -1;
+};
+
 struct ProgramSpec {
   std::string name = "forward";
   std::vector<SymbolSpec> symbols;
@@ -90,6 +95,7 @@ struct ProgramSpec {
   std::vector<BufferSpec> buffers;
   std::vector<CommandSpec> commands;
   int64_t arenaBytes = -1;
+  std::vector<StateUseSpec> states;
 
   // Expressions.
   uint32_t constant(int64_t value);
@@ -150,6 +156,13 @@ struct KernelSpec {
   uint32_t dimSlots, operands;
 };
 
+struct StateSpec {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> dims;
+  int32_t param = -1;
+};
+
 struct ExecutableSpec {
   std::string producer = "nxcc test";
   std::string modelName = "test", modelHash = "0123";
@@ -160,6 +173,7 @@ struct ExecutableSpec {
   std::vector<KernelSpec> kernels;
   std::vector<ParamSpec> params;
   std::vector<ProgramSpec> programs;
+  std::vector<StateSpec> states;
   std::vector<std::string> locations;
   std::string fileIdentifier = "NXE1";
   bool pairWithoutValue = false; // in `options`
@@ -180,6 +194,10 @@ Bytes testKernelImage();
 /// Makes header and FlatBuffer checksums right again after a change of the bytes. Does nothing to a
 /// file without a usable header.
 void repairChecksums(Bytes &file);
+
+/// Two states of four floats: "total" begins with 10, 20, 30, 40, "last" with zeros. Entry point
+/// "add": out = x + total becomes total, x becomes last. "peek": out = total + last.
+ExecutableSpec stateSpec(uint32_t tp = 1);
 
 /// Writes bytes to a new temporary file and removes it when it goes out of scope.
 class TemporaryFile {
