@@ -136,7 +136,6 @@ Value nx::shardParam(OpBuilder &b, ParamOp param, const Sharding &to, int64_t pa
   if (!to.isSplit())
     return param;
   SmallVector<Attribute> recipe(param.getRecipe().getValue());
-  ArrayRef<int64_t> blocks = to.blocks;
   auto step = ShardStepAttr::get(b.getContext(), to.dim, parts, to.stepBlocks());
   // Packing is the last step, and its type is that of the value before it.
   bool isPacked = !recipe.empty() && isa<PackStepAttr>(recipe.back());

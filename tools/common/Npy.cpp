@@ -284,7 +284,8 @@ bool numpyType(nxrt_dtype dtype, NumpyType &type) {
   case NXRT_DTYPE_U4: type = {'u', 1}; return true;
   case NXRT_DTYPE_F8E4M3FN:
   case NXRT_DTYPE_F8E5M2: type = {'V', 1}; return true;
-  case NXRT_DTYPE_INVALID: return false;
+  case NXRT_DTYPE_INVALID:
+  case NXRT_DTYPE_ANY_INT: return false;
   }
   return false;
 }
