@@ -29,7 +29,7 @@ add_library(nx_pch OBJECT ${CMAKE_BINARY_DIR}/nx_pch.cpp)
 target_link_libraries(nx_pch PRIVATE nx_mlir)
 target_precompile_headers(nx_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
 
-# nx_add_library(NAME SOURCES... [LINK LIBS...]): one room of the compiler.
+# nx_add_library(NAME SOURCES... [LINK LIBS...]): one room of the compiler, nx_ and its folder.
 function(nx_add_library name)
   cmake_parse_arguments(arg "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})

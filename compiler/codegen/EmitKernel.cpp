@@ -20,18 +20,14 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 class KernelReader {
 public:
   explicit KernelReader(func::FuncOp kernel) : kernel(kernel), context(kernel.getContext()) {
-    auto add = [&](Type type) {
-      signature.operands.push_back(cast<RankedTensorType>(type).getElementType());
-      if (auto dims = dyn_cast_or_null<DimsAttr>(cast<RankedTensorType>(type).getEncoding()))
+    for (TypeRange types : {kernel.getArgumentTypes(), kernel.getResultTypes()})
+      for (Type type : types)
+        signature.operands.push_back(cast<RankedTensorType>(type).getElementType());
+    // Symbols of the operands' sizes, which are part of the function's type, and of offsets.
+    kernel.walk([&](Operation *op) {
+      op->getAttrDictionary().walk([&](DimsAttr dims) {
         signature.symbols = std::max(signature.symbols, dims.getMap().getNumSymbols());
-    };
-    for (Type type : kernel.getArgumentTypes())
-      add(type);
-    for (Type type : kernel.getResultTypes())
-      add(type);
-    // Offsets of slices may use symbols that no operand's size does.
-    kernel.walk([&](SliceOp slice) {
-      signature.symbols = std::max(signature.symbols, slice.getStarts().getMap().getNumSymbols());
+      });
     });
   }
 
@@ -256,7 +252,8 @@ LogicalResult emitAttentionKernel(KernelReader &reader, const TargetDescription 
   spec.out = *result;
   spec.scale = attention.getScale().convertToDouble();
   if (attention.getCausal())
-    spec.causalOffset = normalize(spec.keys - spec.queries);
+    spec.causalOffset = attention.getCausal()->getExprs()[0];
+  spec.zeroWithoutKeys = attention.getZeroWithoutKeys();
   if (attention.getMask()) {
     Type element = typeOf(attention.getMask()).getElementType();
     spec.mask = reader.strided(attention.getMask(), 4);

@@ -12,10 +12,10 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
-#include <sys/resource.h>
 
 using namespace mlir;
 using namespace nx;
@@ -54,10 +54,16 @@ std::optional<Phase> nx::phaseByName(StringRef name) {
   return std::nullopt;
 }
 
+/// The process's highest resident memory so far; 0 where the system does not say. Not getrusage's:
+/// that starts with the peak of whatever program started this one.
 static uint64_t peakResidentBytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return uint64_t(usage.ru_maxrss) << 10;
+  auto status = llvm::MemoryBuffer::getFileAsStream("/proc/self/status");
+  if (!status)
+    return 0;
+  uint64_t kibibytes = 0;
+  StringRef rest = (*status)->getBuffer().split("VmHWM:").second.ltrim();
+  rest.consumeInteger(10, kibibytes);
+  return kibibytes << 10;
 }
 
 Compiler::Compiler(MLIRContext &context, CompileOptions options)

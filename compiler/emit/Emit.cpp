@@ -126,11 +126,11 @@ public:
       return created.takeError();
     writer = std::move(*created);
     if (llvm::Error error = writeCode())
-      return std::move(error);
+      return error;
     if (llvm::Error error = writeWeights())
-      return std::move(error);
+      return error;
     if (llvm::Error error = writeTables())
-      return std::move(error);
+      return error;
     return stats;
   }
 

@@ -50,7 +50,7 @@ Expected<std::unique_ptr<SegmentWriter>> SegmentWriter::create(StringRef path,
                                  "; check that its folder exists and is writable");
   std::unique_ptr<SegmentWriter> writer(new SegmentWriter(path.str(), temporary, fd));
   if (Error error = writer->writeAll(std::vector<char>(headerSize).data(), headerSize))
-    return std::move(error);
+    return error;
   return writer;
 }
 
@@ -101,7 +101,7 @@ Error SegmentWriter::write(ArrayRef<char> bytes) {
 Expected<uint64_t> SegmentWriter::alignWithin(uint64_t alignment) {
   std::vector<char> padding(offsetToAlignment(offsetWithin(), Align(alignment)));
   if (Error error = write(padding))
-    return std::move(error);
+    return error;
   return offsetWithin();
 }
 

@@ -98,7 +98,7 @@ Lowered nx::lower(LinalgBuilder &b, AttentionOp op) {
       }
     }
     if (op.getCausal()) {
-      Value limit = b.add(b.loopIndex(Row), b.index(columns - rows));
+      Value limit = b.add(b.loopIndex(Row), b.index(op.getCausal()->getExprs()[0]));
       Value seen = b.compare(arith::CmpIPredicate::sle, b.loopIndex(Column), limit);
       score = b.select(seen, score, none);
     }
@@ -106,9 +106,16 @@ Lowered nx::lower(LinalgBuilder &b, AttentionOp op) {
   });
   SizedTensor max = b.reduce(ReduceKind::max, false, space, {Column}, wide, {b.plain(scores)},
                              LinalgBuilder::first);
+  auto isNone = [&](Value maximum) -> Value {
+    Value none = arith::ConstantOp::create(b, b.neutral(ReduceKind::max, false, wide));
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, maximum, none);
+  };
   SizedTensor power =
       b.map(space, wide, {b.plain(scores), b.without(max, {Column})}, [&](ValueRange args) -> Value {
-        return math::ExpOp::create(b, b.sub(args[0], args[1]));
+        Value shift = args[1];
+        if (op.getZeroWithoutKeys()) // exp(-inf - 0) is 0 where exp(-inf + inf) is NaN
+          shift = b.select(isNone(shift), b.scalar(wide, 0), shift);
+        return math::ExpOp::create(b, b.sub(args[0], shift));
       });
   SizedTensor sum = b.reduce(ReduceKind::sum, false, space, {Column}, wide, {b.plain(power)},
                              LinalgBuilder::first);
@@ -121,7 +128,13 @@ Lowered nx::lower(LinalgBuilder &b, AttentionOp op) {
                                   {{power, at({0, 1, 2, 3, 5})}, {value, at({0, 1, 5, 4})}},
                                   [&](ValueRange args) { return b.mul(args[0], args[1]); });
   SizedTensor y = b.map(result, element, {b.plain(weighted), b.without(sum, {4})},
-                        [&](ValueRange args) { return b.div(args[0], args[1], false); });
+                        [&](ValueRange args) {
+                          // Only a query without keys has a sum of 0.
+                          Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, args[1],
+                                                              b.scalar(wide, 0));
+                          Value sum = b.select(empty, b.scalar(wide, 1), args[1]);
+                          return b.div(args[0], sum, false);
+                        });
   return b.reshape(y, dimsOf(tensorType(op.getResult())));
 }
 

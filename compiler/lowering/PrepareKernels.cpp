@@ -155,32 +155,47 @@ struct PrepareKernels : public nx::impl::NxPrepareKernelsBase<PrepareKernels> {
     return builder.getAffineSymbolExpr(position);
   }
 
-  /// nx.shard is a slice that starts at a multiple of the rank.
+  /// nx.shard is a slice of each block that starts at a multiple of the rank.
   static void lowerShard(IRRewriter &rewriter, func::FuncOp func, ShardOp shard) {
     rewriter.setInsertionPoint(shard);
     Location loc = shard.getLoc();
     MLIRContext *context = func.getContext();
     auto type = cast<RankedTensorType>(shard.getX().getType());
-    int64_t dim = shard.getDim(), blocks = shard.getBlocks(), parts = shard.getParts();
-    SmallVector<AffineExpr> dims = dimsOf(type);
-    AffineExpr part = divideExactly(dims[dim], getAffineConstantExpr(parts * blocks, context));
-    Value x = shard.getX();
-    // With blocks, cut [.., blocks * d, ..] into [.., blocks, d, ..] first.
-    if (blocks > 1) {
-      dims[dim] = part * parts;
-      dims.insert(dims.begin() + dim, getAffineConstantExpr(blocks, context));
-      x = ReshapeOp::create(rewriter, loc, withDims(type, dims), x);
-      ++dim;
+    AffineExpr rank = rankSymbol(func), parts = getAffineConstantExpr(shard.getParts(), context);
+    // The rank's part of `x` in the block [start, start + size) of dimension `dim`.
+    auto partOf = [&](Value x, int64_t dim, AffineExpr start, AffineExpr size) -> Value {
+      SmallVector<AffineExpr> dims = dimsOf(cast<RankedTensorType>(x.getType()));
+      SmallVector<AffineExpr> starts(dims.size(), getAffineConstantExpr(0, context));
+      dims[dim] = divideExactly(size, parts);
+      starts[dim] = start + rank * dims[dim];
+      return SliceOp::create(rewriter, loc, withDims(type, dims), x, DimsAttr::get(context, starts),
+                             SmallVector<int64_t>(dims.size(), 1));
+    };
+    int64_t dim = shard.getDim();
+    ArrayRef<int64_t> blocks = shard.getBlocks();
+    AffineExpr zero = getAffineConstantExpr(0, context);
+    Value part;
+    if (shard.isContiguous()) {
+      part = partOf(shard.getX(), dim, zero, dimOf(type, dim));
+    } else if (llvm::all_equal(blocks)) {
+      // One slice of all blocks: [.., blocks * d, ..] is [.., blocks, d, ..] too.
+      SmallVector<AffineExpr> dims = dimsOf(type);
+      dims[dim] = getAffineConstantExpr(blocks.front(), context);
+      dims.insert(dims.begin() + dim, getAffineConstantExpr(blocks.size(), context));
+      part = ReshapeOp::create(rewriter, loc, withDims(type, dims), shard.getX());
+      part = partOf(part, dim + 1, zero, dims[dim + 1]);
+      part = ReshapeOp::create(rewriter, loc, shard.getType(), part);
+    } else {
+      SmallVector<Value> pieces;
+      int64_t start = 0;
+      for (int64_t block : blocks) {
+        pieces.push_back(partOf(shard.getX(), dim, getAffineConstantExpr(start, context),
+                                getAffineConstantExpr(block, context)));
+        start += block;
+      }
+      part = ConcatOp::create(rewriter, loc, pieces, dim);
     }
-    SmallVector<AffineExpr> starts(dims.size(), getAffineConstantExpr(0, context));
-    starts[dim] = rankSymbol(func) * part;
-    dims[dim] = part;
-    SmallVector<int64_t> steps(dims.size(), 1);
-    x = SliceOp::create(rewriter, loc, withDims(type, dims), x, DimsAttr::get(context, starts),
-                        steps);
-    if (blocks > 1)
-      x = ReshapeOp::create(rewriter, loc, shard.getType(), x);
-    rewriter.replaceOp(shard, x);
+    rewriter.replaceOp(shard, part);
   }
 
   /// Gives `op` its own copies of the views in front of its operands.

@@ -108,7 +108,7 @@ struct ShardOfReduce : OpRewritePattern<ShardOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ShardOp op, PatternRewriter &rewriter) const override {
     auto reduce = op.getX().getDefiningOp<AllReduceOp>();
-    if (!reduce || !reduce->hasOneUse() || op.getBlocks() != 1 || reduce.getParts() != op.getParts())
+    if (!reduce || !reduce->hasOneUse() || !op.isContiguous() || reduce.getParts() != op.getParts())
       return rewriter.notifyMatchFailure(op, "not a contiguous part of an all_reduce of its own");
     rewriter.replaceOpWithNewOp<ReduceScatterOp>(op, reduce.getX(), reduce.getKind(), op.getDim(), op.getParts());
     return success();
@@ -119,7 +119,7 @@ struct ShardOfGather : OpRewritePattern<ShardOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ShardOp op, PatternRewriter &rewriter) const override {
     auto gather = op.getX().getDefiningOp<AllGatherOp>();
-    if (!gather || op.getBlocks() != 1 || gather.getParts() != op.getParts())
+    if (!gather || !op.isContiguous() || gather.getParts() != op.getParts())
       return rewriter.notifyMatchFailure(op, "not a contiguous part of an all_gather");
     if (gather.getDim() == op.getDim()) {
       rewriter.replaceOp(op, gather.getX());
@@ -136,7 +136,7 @@ struct GatherOfPart : OpRewritePattern<AllGatherOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AllGatherOp op, PatternRewriter &rewriter) const override {
     if (auto shard = op.getX().getDefiningOp<ShardOp>();
-        shard && shard.getBlocks() == 1 && shard.getDim() == op.getDim() && shard.getParts() == op.getParts()) {
+        shard && shard.isContiguous() && shard.getDim() == op.getDim() && shard.getParts() == op.getParts()) {
       rewriter.replaceOp(op, shard.getX());
       return success();
     }
@@ -155,9 +155,10 @@ struct ShardOfSource : OpRewritePattern<ShardOp> {
     auto type = cast<RankedTensorType>(op.getX().getType());
     if (!type.hasStaticShape())
       return rewriter.notifyMatchFailure(op, "not a parameter or constant");
-    int64_t blocks = op.getBlocks();
-    SmallVector<int64_t> sizes(blocks, type.getDimSize(op.getDim()) / blocks);
-    Sharding to = Sharding::split(op.getDim(), sizes);
+    SmallVector<int64_t> blocks(op.getBlocks());
+    if (blocks.empty())
+      blocks.push_back(type.getDimSize(op.getDim()));
+    Sharding to = Sharding::split(op.getDim(), blocks);
     Value part;
     if (auto param = op.getX().getDefiningOp<ParamOp>())
       part = shardParam(rewriter, param, to, op.getParts());

@@ -52,17 +52,7 @@ static Value sliceDim(OpBuilder &b, Location loc, Value x, int64_t dim, int64_t 
 
 /// A rank's part of a value that it has whole.
 static Value takePart(OpBuilder &b, Location loc, Value x, const Sharding &to, int64_t parts) {
-  ArrayRef<int64_t> blocks = to.blocks;
-  if (llvm::all_equal(blocks))
-    return ShardOp::create(b, loc, x, to.dim, parts, std::max<int64_t>(1, blocks.size()));
-  SmallVector<Value> pieces;
-  int64_t start = 0;
-  for (int64_t block : blocks) {
-    Value piece = sliceDim(b, loc, x, to.dim, start, block);
-    pieces.push_back(ShardOp::create(b, loc, piece, to.dim, parts, 1));
-    start += block;
-  }
-  return ConcatOp::create(b, loc, pieces, to.dim);
+  return ShardOp::create(b, loc, x, to.dim, parts, to.stepBlocks());
 }
 
 /// The whole of a value of which each rank has a part.
@@ -146,8 +136,7 @@ Value nx::shardParam(OpBuilder &b, ParamOp param, const Sharding &to, int64_t pa
   if (!to.isSplit())
     return param;
   SmallVector<Attribute> recipe(param.getRecipe().getValue());
-  ArrayRef<int64_t> blocks = to.blocks;
-  auto step = ShardStepAttr::get(b.getContext(), to.dim, parts, blocks.size() > 1 ? blocks : ArrayRef<int64_t>());
+  auto step = ShardStepAttr::get(b.getContext(), to.dim, parts, to.stepBlocks());
   // Packing is the last step, and its type is that of the value before it.
   bool isPacked = !recipe.empty() && isa<PackStepAttr>(recipe.back());
   recipe.insert(recipe.end() - isPacked, step);
@@ -167,7 +156,7 @@ Value nx::pickKeyHeads(OpBuilder &b, Location loc, Value keys, int64_t parts) {
   dims[1] = dims[1] * copies;
   dims.erase(dims.begin() + 2);
   keys = ReshapeOp::create(b, loc, withDims(type, dims), keys);
-  return ShardOp::create(b, loc, keys, /*dim=*/1, parts, /*blocks=*/1);
+  return ShardOp::create(b, loc, keys, /*dim=*/1, parts, /*blocks=*/ArrayRef<int64_t>());
 }
 
 std::string nx::nodeName(Operation *op) {

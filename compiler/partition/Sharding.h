@@ -30,6 +30,10 @@ struct Sharding {
   bool isSplit() const { return kind == Kind::Split; }
   bool isPartial() const { return kind == Kind::Partial; }
   bool isContiguous() const { return blocks.size() <= 1; }
+  /// The blocks as operations and recipe steps name them: none when the parts are contiguous.
+  llvm::ArrayRef<int64_t> stepBlocks() const {
+    return isContiguous() ? llvm::ArrayRef<int64_t>() : llvm::ArrayRef<int64_t>(blocks);
+  }
   bool operator==(const Sharding &) const = default;
 };
 

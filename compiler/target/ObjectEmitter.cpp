@@ -4,6 +4,8 @@
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -62,6 +64,38 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   builder.buildPerModuleDefaultPipeline(level).run(module, modules);
 }
 
+/// Stores of a single lane become scalar stores. LLVM 22 merges a truncation into the masked store
+/// behind it, and for AVX-512 then writes the one lane in the type from before: into the elements
+/// that follow.
+static void unmaskSingleLaneStores(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto *store = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!store || store->getIntrinsicID() != llvm::Intrinsic::masked_store)
+        continue;
+      llvm::Value *vector = store->getArgOperand(0), *pointer = store->getArgOperand(1);
+      auto *mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
+      auto *type = llvm::dyn_cast<llvm::FixedVectorType>(vector->getType());
+      if (!mask || !type)
+        continue;
+      llvm::SmallVector<unsigned> live;
+      for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
+        if (llvm::Constant *bit = mask->getAggregateElement(lane); !bit || !bit->isNullValue())
+          live.push_back(lane);
+      if (live.size() != 1)
+        continue;
+      llvm::IRBuilder<> builder(store);
+      llvm::Type *element = type->getElementType();
+      llvm::Align align = commonAlignment(
+          store->getParamAlign(1).valueOrOne(),
+          live[0] * module.getDataLayout().getTypeStoreSize(element).getFixedValue());
+      builder.CreateAlignedStore(builder.CreateExtractElement(vector, live[0]),
+                                 builder.CreateConstInBoundsGEP1_64(element, pointer, live[0]),
+                                 align);
+      store->eraseFromParent();
+    }
+}
+
 llvm::Expected<ObjectBytes> emitObject(llvm::Module &module, const TargetDescription &target,
                                        unsigned optLevel) {
   auto machine = createTargetMachine(target, optLevel);
@@ -83,6 +117,7 @@ llvm::Expected<ObjectBytes> emitObject(llvm::Module &module, const TargetDescrip
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
   }
   optimize(module, **machine, optLevel);
+  unmaskSingleLaneStores(module);
 
   ObjectBytes object;
   llvm::raw_svector_ostream os(object);

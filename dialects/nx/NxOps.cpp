@@ -36,11 +36,30 @@ static LogicalResult checkAxis(std::optional<Location> location, int64_t axis, i
   return success();
 }
 
-static LogicalResult checkParts(std::optional<Location> location, AffineExpr dim, int64_t parts) {
+/// Why a dimension cannot be cut into `blocks` (one, when there are none) of `parts` equal parts each;
+/// empty when it can.
+static std::string blocksProblem(AffineExpr dim, int64_t parts, ArrayRef<int64_t> blocks) {
+  auto undivided = [&](const Twine &size) {
+    return ("size " + size + " does not divide into " + Twine(parts) + " equal parts").str();
+  };
   if (parts < 1 || !divideExactly(dim, getAffineConstantExpr(parts, dim.getContext())))
-    return emitOptionalError(location, "size ", dimToString(dim), " does not divide into ", parts,
-                             " equal parts");
-  return success();
+    return undivided(dimToString(dim));
+  int64_t sum = 0;
+  for (int64_t block : blocks) {
+    if (block < 0 || block % parts)
+      return undivided(Twine(block) + " of a block");
+    if (llvm::AddOverflow(sum, block, sum))
+      return "the blocks are too large";
+  }
+  if (!blocks.empty() && constantOf(dim) != sum)
+    return ("the blocks add up to " + Twine(sum) + ", the dimension has size ").str() + dimToString(dim);
+  return "";
+}
+
+static LogicalResult checkParts(std::optional<Location> location, AffineExpr dim, int64_t parts,
+                                ArrayRef<int64_t> blocks = {}) {
+  std::string problem = blocksProblem(dim, parts, blocks);
+  return problem.empty() ? success() : emitOptionalError(location, problem);
 }
 
 LogicalResult nx::inferElementwise(std::optional<Location> location, ValueRange operands,
@@ -90,21 +109,12 @@ FailureOr<RankedTensorType> nx::applyRecipe(RankedTensorType type, ArrayAttr rec
     } else if (auto castStep = dyn_cast<CastStepAttr>(step)) {
       type = RankedTensorType::get(shape, castStep.getElementType());
     } else if (auto shard = dyn_cast<ShardStepAttr>(step)) {
-      int64_t dim = shard.getDim(), parts = shard.getParts();
-      if (dim < 0 || dim >= type.getRank() || parts < 1)
+      int64_t dim = shard.getDim();
+      if (dim < 0 || dim >= type.getRank())
         return emitError() << step << " does not fit " << type;
-      SmallVector<int64_t> blocks(shard.getBlocks());
-      if (blocks.empty())
-        blocks.push_back(shape[dim]);
-      int64_t sum = 0;
-      for (int64_t block : blocks) {
-        if (block < 0 || block % parts)
-          return emitError() << step << ": " << block << " elements of " << type
-                             << " do not divide into " << parts << " parts";
-        sum += block;
-      }
-      if (sum != shape[dim])
-        return emitError() << step << ": the blocks do not add up to dimension " << dim << " of " << type;
+      AffineExpr size = getAffineConstantExpr(shape[dim], type.getContext());
+      if (std::string problem = blocksProblem(size, shard.getParts(), shard.getBlocks()); !problem.empty())
+        return emitError() << step << " of " << type << ": " << problem;
       shape[dim] /= shard.getParts();
     } else if (isa<PackStepAttr>(step)) {
       if (type.getRank() < 2 || step != recipe.getValue().back())
@@ -305,6 +315,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   if (!heads || !keyHeads || *keyHeads < 1 || *heads % *keyHeads)
     return emitOptionalError(location, "attention needs static head counts, key heads dividing query heads; got ",
                              dimToString(dimOf(q, 1)), " and ", dimToString(dimOf(k, 1)));
+  if (op.getCausal() && op.getCausal()->getExprs().size() != 1)
+    return emitOptionalError(location, "causal is one offset, not ", op.getCausal()->getExprs().size());
   if (op.getMask()) {
     SmallVector<AffineExpr> full{dimOf(q, 0), dimOf(q, 1), dimOf(q, 2), dimOf(k, 2)};
     RankedTensorType mask = typeOf(op.getMask());
@@ -708,8 +720,9 @@ static LogicalResult scaleDim(std::optional<Location> location, SmallVectorImpl<
 LogicalResult ShardOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor op,
                                         SmallVectorImpl<Type> &types) {
   SmallVector<AffineExpr> dims = dimsOf(typeOf(op.getX()));
-  if (failed(checkAxis(location, op.getDim(), dims.size())) || int64_t(op.getBlocks()) < 1 ||
-      failed(checkParts(location, dims[op.getDim()], op.getParts() * op.getBlocks())))
+  if (failed(checkAxis(location, op.getDim(), dims.size())))
+    return failure();
+  if (failed(checkParts(location, dims[op.getDim()], op.getParts(), op.getBlocks())))
     return failure();
   (void)scaleDim(location, dims, op.getDim(), op.getParts(), true);
   types.push_back(withDims(typeOf(op.getX()), dims));

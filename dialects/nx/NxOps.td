@@ -312,12 +312,21 @@ def Nx_AttentionOp : Nx_InferredOp<"attention", [Nx_HasRule]> {
   let description = [{
     `softmax(scale * q k^T + mask) v` for `q [B, Hq, S, D]`, `k [B, Hkv, T, D]`, `v [B, Hkv, T, Dv]`, with
     Hq a multiple of Hkv (query head h uses key head `h / (Hq / Hkv)`). `mask` broadcasts to `[B, Hq, S, T]`;
-    a float mask is added, a boolean one keeps where true. `causal` also drops keys `t > s + T - S`.
-    A query that may use no key (-inf, boolean mask or causal) gives NaN, as the formula says; with
-    `zero_without_keys` it gives zero. The result is `[B, Hq, S, Dv]`.
+    a float mask is added, a boolean one keeps where true. `causal` holds one offset: query `s` may use
+    key `t` only when `t <= s + offset`. With 0 the triangle starts at the first key; keys of `P` earlier
+    positions make it `P`; `T - S` ends it at the last key. The result is `[B, Hq, S, Dv]`.
+
+    A query that may use no key (boolean mask, -inf, or causal) gives NaN, as a softmax of nothing but
+    -inf does; with `zero_without_keys` it gives zero. Large finite masks are ordinary numbers, and
+    without any keys (`T = 0`) the result is zero, the product over nothing.
+
+    Example: `%y = nx.attention %q, %k, %v {scale = 0.125 : f64, causal = #nx.dims<s0>, zero_without_keys}
+    : (tensor<1x8x4x64xf32>, tensor<1x2x?x64xf32, #nx.dims<1, 2, s0 + 4, 64>>, tensor<1x2x?x64xf32,
+    #nx.dims<1, 2, s0 + 4, 64>>) -> tensor<1x8x4x64xf32>`
   }];
   let arguments = (ins Nx_FloatTensor:$query, Nx_FloatTensor:$key, Nx_FloatTensor:$value,
-      Optional<Nx_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal, UnitAttr:$zero_without_keys);
+      Optional<Nx_Tensor>:$mask, F64Attr:$scale, OptionalAttr<Nx_DimsAttr>:$causal,
+      UnitAttr:$zero_without_keys);
   let results = (outs Nx_FloatTensor:$result);
 }
 
@@ -488,11 +497,19 @@ def Nx_DispatchOp : Nx_PureOp<"dispatch", [DeclareOpInterfaceMethods<SymbolUserO
 def Nx_ShardOp : Nx_InferredOp<"shard"> {
   let summary = "This rank's part of a value that all ranks have";
   let description = [{
-    Of dimension `dim`, cut into `parts` equal parts, rank r keeps part r. With `blocks` > 1 the dimension is first
-    cut into that many equal blocks, and each rank keeps its part of every block, side by side.
+    Of dimension `dim`, cut into `parts` equal parts, rank r keeps part r. With `blocks` the dimension is first cut
+    into blocks of these sizes, and each rank keeps its part of every block, side by side: what the recipe step
+    `#nx.shard` does to a parameter.
+
+    Example: `%p = nx.shard %x {dim = 1 : i64, parts = 2 : i64, blocks = array<i64: 512, 128, 128>}
+    : (tensor<4x768xf32>) -> tensor<4x384xf32>`
   }];
-  let arguments = (ins Nx_Tensor:$x, I64Attr:$dim, I64Attr:$parts, DefaultValuedAttr<I64Attr, "1">:$blocks);
+  let arguments = (ins Nx_Tensor:$x, I64Attr:$dim, I64Attr:$parts, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$blocks);
   let results = (outs Nx_Tensor:$result);
+  let extraClassDeclaration = [{
+    /// True when the part is one run of the dimension.
+    bool isContiguous() { return getBlocks().size() <= 1; }
+  }];
 }
 
 def Nx_AllReduceOp : Nx_InferredOp<"all_reduce"> {

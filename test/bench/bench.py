@@ -40,13 +40,13 @@ def compile_model(nxcc, path, out, degree, tries):
     seconds, peak = [], 0
     for _ in range(tries):
         begin = time.monotonic()
-        process = subprocess.Popen([nxcc, "compile", path, "-o", out, "--tp", str(degree)])
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        done = subprocess.run([nxcc, "compile", path, "-o", out, "--tp", str(degree), "--report=json"],
+                              stdout=subprocess.PIPE, text=True)
+        if done.returncode:
             sys.exit(f"bench.py: nxcc refused {path} at --tp {degree}")
         seconds.append(time.monotonic() - begin)
-        peak = max(peak, usage.ru_maxrss << 10)
+        # Not the rusage of a child: that starts with this process's own peak.
+        peak = max(peak, json.loads(done.stdout)["peak_bytes"])
     return min(seconds), peak
 
 

@@ -71,9 +71,9 @@ class Builder:
     def output(self, value, kind=TensorProto.FLOAT):
         self.outputs.append(helper.make_tensor_value_info(value, kind, None))
 
-    def model(self):
+    def model(self, opset=17):
         graph = helper.make_graph(self.nodes, "splits", self.inputs, self.outputs, self.weights)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8 if opset < 23 else 10)
 
 
 MLP_RUNS = [(2, "up: column\ndown: row"), (3, "up: column\ndown: row"), (4, "up: column\ndown: row"),

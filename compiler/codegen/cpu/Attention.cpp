@@ -169,10 +169,12 @@ private:
     RowPlace place = placeOf(kb, kb.add(firstRow, row));
     Value total = kb.loadScalar(totals, row);
     Value factor = arith::DivFOp::create(kb.b, kb.loc, kb.scalar(1), total);
-    if (spec.zeroWithoutKeys) // otherwise 0 * (1 / 0) is NaN
-      factor = kb.select(
-          arith::CmpFOp::create(kb.b, kb.loc, arith::CmpFPredicate::OEQ, total, kb.scalar(0)),
-          kb.scalar(0), factor);
+    // A query that used no key: 0 * 0, or 0 * (1 / 0), which is NaN. With no keys at all it is 0.
+    Value isZero = spec.zeroWithoutKeys ? Value(arith::CmpFOp::create(
+                                              kb.b, kb.loc, arith::CmpFPredicate::OEQ, total,
+                                              kb.scalar(0)))
+                                        : kb.equal(keyCount, kb.index(0));
+    factor = kb.select(isZero, kb.scalar(0), factor);
     factor = kb.broadcast(factor);
     Value to = spec.out.at(kb, {batch, place.head, place.query}), stride = spec.out.stride(kb, 3);
     Value sumRow = kb.mul(row, valueWidth);

@@ -34,9 +34,10 @@ struct AttentionSpec {
   // scores; an i1 or i8 operand tells which keys are used.
   std::optional<StridedOperand> mask;
 
-  // A query that may use no key at all (boolean mask, -inf or causal; large finite masks are
+  // A query that may use none of the keys (boolean mask, -inf or causal; large finite masks are
   // ordinary numbers and give the mean). True: its result is zero, as torch's
-  // scaled_dot_product_attention has it. False: NaN, as a softmax of nothing but -inf gives.
+  // scaled_dot_product_attention and ONNX's Attention have it. False: NaN, as a softmax of nothing
+  // but -inf gives. Where there are no keys, the result is zero.
   bool zeroWithoutKeys = true;
 
   int64_t keyBlock = 128;     // keys at a time

@@ -54,7 +54,7 @@ Value GraphBuilder::create(StringRef name, ValueRange operands, RankedTensorType
       hasFailed = true;
       return {};
     }
-    if (!isPossible(cast<RankedTensorType>(types.front()))) {
+    if (!isPossible(llvm::cast<RankedTensorType>(types.front()))) {
       op->destroy();
       return error() << "a result has an impossible size", Value();
     }
@@ -237,7 +237,7 @@ Value GraphBuilder::scalar(Type element, double value) {
   if (isa<FloatType>(element))
     attribute = FloatAttr::get(element, value);
   else
-    attribute = IntegerAttr::get(element, APInt(cast<IntegerType>(element).getWidth(), int64_t(value),
+    attribute = IntegerAttr::get(element, APInt(llvm::cast<IntegerType>(element).getWidth(), int64_t(value),
                                                 /*isSigned=*/true, /*implicitTrunc=*/true));
   return constant(DenseElementsAttr::get(RankedTensorType::get({}, element), attribute));
 }

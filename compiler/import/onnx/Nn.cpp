@@ -461,12 +461,24 @@ void attention(NodeImporter &n, GraphBuilder &b) {
     return n.unsupported("the output qk_matmul_output");
   if (n.hasInput(6))
     return n.unsupported("the input nonpad_kv_seqlen");
+  if (n.hasInput(4) != n.hasInput(5)) {
+    n.error() << "past_key and past_value come together";
+    return;
+  }
   bool isFlat = b.rankOf(q) == 3;
   q = splitHeads(n, b, q, "q_num_heads");
   k = splitHeads(n, b, k, "kv_num_heads");
   v = splitHeads(n, b, v, "kv_num_heads");
-  if (Value past = n.optionalInput(4))
+  // Query 0 may use the past keys and the first new one.
+  AffineExpr causalOffset = b.size(0);
+  if (Value past = n.optionalInput(4)) {
+    if (b.rankOf(past) != 4) {
+      n.error() << "past_key must have rank 4, got " << b.text(b.typeOf(past));
+      return;
+    }
+    causalOffset = dimOf(b.typeOf(past), 2);
     k = b.emit<ConcatOp>({past, k}, b.i64("axis", 2));
+  }
   if (Value past = n.optionalInput(5))
     v = b.emit<ConcatOp>({past, v}, b.i64("axis", 2));
   if (!q || !k || !v)
@@ -480,12 +492,8 @@ void attention(NodeImporter &n, GraphBuilder &b) {
     return n.unsupported("the size of a head is symbolic");
   double scale = n.getFloat("scale", 1 / std::sqrt(double(std::max<int64_t>(size.value_or(1), 1))));
   SmallVector<NamedAttribute> attributes{b.f64("scale", scale), b.flag("zero_without_keys")};
-  if (n.getInt("is_causal", 0)) {
-    // ONNX aligns the triangle at the first key, nx.attention at the last one.
-    if (!provablyEqual(dimOf(b.typeOf(q), 2), dimOf(b.typeOf(k), 2)))
-      return n.unsupported("is_causal where query and key differ in length");
-    attributes.push_back(b.flag("causal"));
-  }
+  if (n.getInt("is_causal", 0))
+    attributes.push_back(b.dims("causal", causalOffset));
   if (mask && isa<FloatType>(b.elementOf(mask)))
     mask = b.cast(mask, b.elementOf(q));
   Value result = b.emitOptional<AttentionOp>({q, k, v, mask}, attributes);

@@ -206,9 +206,10 @@ RankedTensorType ModelImporter::inputType(const ValueInfo &input) {
     return b.error() << "input '" << input.name << "' has no shape; give it with --shape " << input.name << "=DIMS",
            RankedTensorType();
   SmallVector<AffineExpr> dims;
+  const Dim unknown;
   size_t rank = input.dims ? input.dims->size() : given->second.size();
   for (size_t i = 0; i < rank; ++i) {
-    Dim dim = input.dims ? (*input.dims)[i] : Dim();
+    const Dim &dim = input.dims ? (*input.dims)[i] : unknown;
     int64_t fixed = given != options.shapes.end() ? given->second[i] : ShapedType::kDynamic;
     if (!ShapedType::isDynamic(fixed))
       dims.push_back(b.size(fixed));

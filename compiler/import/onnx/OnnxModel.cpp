@@ -248,7 +248,7 @@ private:
 Expected<Model> nx::onnx::readModel(StringRef bytes) {
   Model model;
   if (Error error = Reader(bytes).model(model, bytes))
-    return std::move(error);
+    return error;
   if (!model.graph)
     return createStringError("not an ONNX model: the file holds no graph");
   return model;

@@ -135,12 +135,12 @@ Expected<TensorBytes> nx::onnx::readTensor(const Tensor &tensor, RankedTensorTyp
   TensorBytes result;
   if (tensor.isExternal) {
     if (Error error = readExternal(tensor, expected, folder, params).moveInto(result))
-      return std::move(error);
+      return error;
   } else if (tensor.raw) {
     result.view = ArrayRef(tensor.raw->data(), tensor.raw->size());
   } else if (tensor.typedField) {
     if (Error error = decodeTyped(tensor, type.getElementType()).moveInto(result))
-      return std::move(error);
+      return error;
   }
   if (result.bytes().size() != expected)
     return inTensor(tensor, "it has " + Twine(result.bytes().size()) + " bytes of data, its type needs " +

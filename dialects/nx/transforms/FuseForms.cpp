@@ -561,7 +561,7 @@ struct FuseAttention : OpRewritePattern<MatmulOp> {
       mask = broadcast.getX();
     if (maskDrops)
       mask = NotOp::create(rewriter, op.getLoc(), mask.getType(), mask);
-    rewriter.replaceOpWithNewOp<AttentionOp>(op, op.getType(), q, k, v, mask, rewriter.getF64FloatAttr(scale), UnitAttr(),
+    rewriter.replaceOpWithNewOp<AttentionOp>(op, op.getType(), q, k, v, mask, rewriter.getF64FloatAttr(scale), DimsAttr(),
                                              guarded ? rewriter.getUnitAttr() : UnitAttr());
     return success();
   }

@@ -53,6 +53,24 @@ func.func private @pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> attributes {
 // CHECK: math.exp
 // CHECK: tensor.collapse_shape {{.*}} : tensor<1x2x3x3x4xf32> into tensor<1x6x3x4xf32>
 func.func private @attention(%q: tensor<1x6x3x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x4xf32>) -> tensor<1x6x3x4xf32> attributes {nx.family = "loops"} {
-  %0 = nx.attention %q, %k, %v {scale = 0.5, causal} : (tensor<1x6x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x4xf32>) -> tensor<1x6x3x4xf32>
+  %0 = nx.attention %q, %k, %v {scale = 0.5, causal = #nx.dims<2>} : (tensor<1x6x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x4xf32>) -> tensor<1x6x3x4xf32>
   return %0 : tensor<1x6x3x4xf32>
+}
+
+// -----
+
+// The offset of the triangle is in the sizes' symbols. A maximum of -inf shifts by 0, so that a query
+// without keys has weights of 0 and not of NaN.
+
+// CHECK-LABEL: func.func private @zero_without_keys
+// CHECK: %[[OFFSET:.*]] = affine.apply affine_map<()[s0] -> (s0 - 1)>
+// CHECK: %[[LIMIT:.*]] = arith.addi %{{.*}}, %[[OFFSET]]
+// CHECK: arith.cmpi sle, %{{.*}}, %[[LIMIT]]
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[MAX:.*]], %{{.*}} : f32
+// CHECK: %[[SHIFT:.*]] = arith.select %[[NONE]], %{{.*}}, %[[MAX]] : f32
+// CHECK: %[[SCORE:.*]] = arith.subf %{{.*}}, %[[SHIFT]]
+// CHECK: math.exp %[[SCORE]]
+func.func private @zero_without_keys(%q: tensor<1x2x3x8xf32>, %k: tensor<1x2x?x8xf32, #nx.dims<1, 2, s0, 8>>, %v: tensor<1x2x?x4xf32, #nx.dims<1, 2, s0, 4>>) -> tensor<1x2x3x4xf32> attributes {nx.family = "loops"} {
+  %0 = nx.attention %q, %k, %v {scale = 0.5, causal = #nx.dims<s0 - 1>, zero_without_keys} : (tensor<1x2x3x8xf32>, tensor<1x2x?x8xf32, #nx.dims<1, 2, s0, 8>>, tensor<1x2x?x4xf32, #nx.dims<1, 2, s0, 4>>) -> tensor<1x2x3x4xf32>
+  return %0 : tensor<1x2x3x4xf32>
 }

@@ -228,6 +228,8 @@ for a in FLOATS + INTS + ("i1",):
         else:
             make, fn = None, lambda x, c=c: x.astype(DTYPES[c])
         case(f"cast_{a}_{c}", lambda k: k.op("cast", [k.arg(a, "s0", make=make)], ["s0"], c), fn, [(33,)])
+        # A rest of one lane, known when the kernel is compiled.
+        case(f"cast_static_{a}_{c}", lambda k: k.op("cast", [k.arg(a, 33, make=make)], [33], c), fn)
 
 # Broadcasting.
 case("broadcast_mask", lambda k: k.op("add", [k.arg("f32", "s0", 12, "s1", "s2"), k.arg("f32", "s0", 1, 1, "s2")], ["s0", 12, "s1", "s2"]),
@@ -525,28 +527,33 @@ for e in ("f64", "f32", "f16", "bf16", "i32", "i8"):
 case("matmul_batch", lambda k: k.op("matmul", [k.arg("f32", "s0", 1, 3, 5), k.arg("f32", 4, 5, 7)], ["s0", 4, 3, 7]), lambda x, y: wide(x) @ wide(y), ODD)
 
 
-def attention(q, k, v, scale, mask=None, causal=False):
+def attention(q, k, v, scale, mask=None, causal=None, zero=False):
+    """causal(S, T) is the offset of the triangle. A query without keys is NaN, or 0 with `zero`."""
     q, k, v = wide(q), wide(k), wide(v)
     n = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, n, 1), np.repeat(v, n, 1)
     s = scale * q @ k.swapaxes(2, 3)
     if mask is not None:
         s = np.where(mask, s, -np.inf) if mask.dtype == bool else s + wide(mask)
+    S, T = s.shape[2:]
     if causal:
-        S, T = s.shape[2:]
-        s = np.where(np.arange(T) <= np.arange(S)[:, None] + T - S, s, -np.inf)
-    return softmax(s, 3) @ v
+        s = np.where(np.arange(T) <= np.arange(S)[:, None] + causal(S, T), s, -np.inf)
+    if T == 0:
+        return np.zeros(s.shape[:3] + v.shape[3:])
+    weights = softmax(s, 3)
+    return (np.where(s.max(3, keepdims=True) == -np.inf, 0, weights) if zero else weights) @ v
 
 
 BST = [(1, 1, 1), (2, 5, 7), (1, 17, 33)]
 
 
-def attend(k, e="f32", heads=(4, 4), mask=None, causal=False):
+def attend(k, e="f32", heads=(4, 4), mask=None, causal=None, zero=False, make=None):
     q, key, value = k.arg(e, "s0", heads[0], "s1", 8), k.arg(e, "s0", heads[1], "s2", 8), k.arg(e, "s0", heads[1], "s2", 6)
     operands = [q, key, value]
     if mask:
-        operands.append(k.arg(*mask, make=(lambda s: rng.random(s) < 0.7) if mask[0] == "i1" else None))
-    return k.op("attention", operands, ["s0", heads[0], "s1", 6], attrs="scale = 0.35" + ", causal" * causal)
+        operands.append(k.arg(*mask, make=make or ((lambda s: rng.random(s) < 0.7) if mask[0] == "i1" else None)))
+    attrs = "scale = 0.35" + (f", causal = #nx.dims<{causal}>" if causal else "") + ", zero_without_keys" * zero
+    return k.op("attention", operands, ["s0", heads[0], "s1", 6], attrs=attrs)
 
 
 for e in ("f32", "bf16", "f64"):
@@ -554,7 +561,18 @@ for e in ("f32", "bf16", "f64"):
 case("attention_gqa", lambda k: attend(k, heads=(6, 2), mask=("f32", "s0", 6, "s1", "s2")), lambda q, k, v, m: attention(q, k, v, 0.35, m), BST)
 case("attention_bool", lambda k: attend(k, mask=("i1", "s1", "s2")), lambda q, k, v, m: attention(q, k, v, 0.35, m), BST)
 case("attention_mask_rows", lambda k: attend(k, mask=("f32", "s0", 1, 1, "s2")), lambda q, k, v, m: attention(q, k, v, 0.35, m), BST)
-case("attention_causal", lambda k: attend(k, causal=True), lambda q, k, v: attention(q, k, v, 0.35, causal=True), BST)
+# Queries without keys: those before the triangle, those that the mask leaves nothing, and all when there are no keys.
+KEYLESS = BST + [(1, 9, 4), (2, 3, 0)]
+for zero in (False, True):
+    for name, kind, offset in (("first", "0", lambda S, T: 0), ("last", "s2 - s1", lambda S, T: T - S),
+                               ("past", "s2 - 3", lambda S, T: T - 3)):
+        case(f"attention_causal_{name}_{zero:d}", lambda k: attend(k, causal=kind, zero=zero),
+             lambda q, k, v, o=offset, z=zero: attention(q, k, v, 0.35, causal=o, zero=z), KEYLESS)
+    drop = lambda s: (rng.random(s) < 0.7) & (np.arange(s[0]) % 3 != 1)[:, None]
+    for e, make in (("i1", drop), ("f32", lambda s: np.where(drop(s), rng.random(s), -np.inf)),
+                    ("f32", lambda s: np.where(drop(s), 0, np.finfo(np.float32).min))):
+        case(f"attention_keyless_{e}_{len(CASES)}", lambda k: attend(k, mask=(e, "s1", "s2"), zero=zero, make=make),
+             lambda q, k, v, m, z=zero: attention(q, k, v, 0.35, m, zero=z), KEYLESS)
 
 
 def conv(x, w, b, strides, dilations, lo, hi, groups):

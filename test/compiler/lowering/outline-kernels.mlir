@@ -54,6 +54,18 @@ func.func @attention(%x: tensor<1x?x8xf32, #nx.dims<1, s0, 8>>) -> tensor<1x?x8x
 
 // -----
 
+// The causal offset is in the kernel's own symbols, like its sizes.
+// CHECK-LABEL: func.func @cached
+// CHECK-NEXT: nx.dispatch @[[KERNEL:.*]](%arg0, %arg1) slots <s2>
+// CHECK: func.func private @[[KERNEL]]
+// CHECK: nx.attention {{.*}} {causal = #nx.dims<s0 - 4>, scale
+func.func @cached(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x?x8xf32, #nx.dims<1, 2, s2, 8>>) -> tensor<1x2x4x8xf32> attributes {nx.symbols = ["a", "b", "total"]} {
+  %0 = nx.attention %q, %k, %k {scale = 0.5 : f64, causal = #nx.dims<s2 - 4>} : (tensor<1x2x4x8xf32>, tensor<1x2x?x8xf32, #nx.dims<1, 2, s2, 8>>, tensor<1x2x?x8xf32, #nx.dims<1, 2, s2, 8>>) -> tensor<1x2x4x8xf32>
+  return %0 : tensor<1x2x4x8xf32>
+}
+
+// -----
+
 // A row operation joins the element-wise operations of its shape; both results leave the kernel.
 // CHECK-LABEL: func.func @residual
 // CHECK: %[[Y:.*]]:2 = nx.dispatch @add_layer_norm(%arg0, %arg1, %arg2)

@@ -33,8 +33,17 @@ func.func @shard(%x: tensor<?x8xf32, #nx.dims<s0, 8>>) -> tensor<?x4xf32, #nx.di
 // CHECK: nx.slice {{.*}} {starts = #nx.dims<0, s0 * 2>
 // CHECK: nx.reshape {{.*}} : (tensor<3x2xf32>) -> tensor<6xf32>
 func.func @shard_blocks(%x: tensor<12xf32>) -> tensor<6xf32> {
-  %y = nx.shard %x {dim = 0 : i64, parts = 2 : i64, blocks = 3 : i64} : (tensor<12xf32>) -> tensor<6xf32>
+  %y = nx.shard %x {dim = 0 : i64, parts = 2 : i64, blocks = array<i64: 4, 4, 4>} : (tensor<12xf32>) -> tensor<6xf32>
   return %y : tensor<6xf32>
+}
+
+// CHECK-LABEL: @shard_unequal_blocks
+// CHECK-DAG: %[[A:.*]] = nx.slice %arg0 {starts = #nx.dims<0, s0 * 4>{{.*}} -> tensor<3x4xf32>
+// CHECK-DAG: %[[B:.*]] = nx.slice %arg0 {starts = #nx.dims<0, s0 * 2 + 8>{{.*}} -> tensor<3x2xf32>
+// CHECK: nx.concat %[[A]], %[[B]] {axis = 1 : i64} : (tensor<3x4xf32>, tensor<3x2xf32>) -> tensor<3x6xf32>
+func.func @shard_unequal_blocks(%x: tensor<3x12xf32>) -> tensor<3x6xf32> {
+  %y = nx.shard %x {dim = 1 : i64, parts = 2 : i64, blocks = array<i64: 8, 4>} : (tensor<3x12xf32>) -> tensor<3x6xf32>
+  return %y : tensor<3x6xf32>
 }
 
 // CHECK-LABEL: @padded_windows

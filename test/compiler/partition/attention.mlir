@@ -34,7 +34,7 @@ func.func @fused(%x: tensor<2x64x512xf32>) -> tensor<2x64x512xf32> {
   %kt = nx.transpose %kr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x8x64xf32>) -> tensor<2x8x64x64xf32>
   %vr = nx.reshape %v : (tensor<2x64x512xf32>) -> tensor<2x64x8x64xf32>
   %vt = nx.transpose %vr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x8x64xf32>) -> tensor<2x8x64x64xf32>
-  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal} : (tensor<2x8x64x64xf32>, tensor<2x8x64x64xf32>, tensor<2x8x64x64xf32>) -> tensor<2x8x64x64xf32>
+  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal = #nx.dims<0>} : (tensor<2x8x64x64xf32>, tensor<2x8x64x64xf32>, tensor<2x8x64x64xf32>) -> tensor<2x8x64x64xf32>
   %at = nx.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x8x64x64xf32>) -> tensor<2x64x8x64xf32>
   %ar = nx.reshape %at : (tensor<2x64x8x64xf32>) -> tensor<2x64x512xf32>
   %wo = nx.param "o.weight" source tensor<512x512xf32> : tensor<512x512xf32>
@@ -75,7 +75,7 @@ func.func @grouped_fused(%x: tensor<2x64x512xf32>) -> tensor<2x64x512xf32> {
   %kt = nx.transpose %kr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x2x64xf32>) -> tensor<2x2x64x64xf32>
   %vr = nx.reshape %v : (tensor<2x64x128xf32>) -> tensor<2x64x2x64xf32>
   %vt = nx.transpose %vr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x2x64xf32>) -> tensor<2x2x64x64xf32>
-  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal} : (tensor<2x8x64x64xf32>, tensor<2x2x64x64xf32>, tensor<2x2x64x64xf32>) -> tensor<2x8x64x64xf32>
+  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal = #nx.dims<0>} : (tensor<2x8x64x64xf32>, tensor<2x2x64x64xf32>, tensor<2x2x64x64xf32>) -> tensor<2x8x64x64xf32>
   %at = nx.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x8x64x64xf32>) -> tensor<2x64x8x64xf32>
   %ar = nx.reshape %at : (tensor<2x64x8x64xf32>) -> tensor<2x64x512xf32>
   %wo = nx.param "o.weight" source tensor<512x512xf32> : tensor<512x512xf32>
@@ -103,7 +103,7 @@ func.func @one_key_head(%x: tensor<2x64x512xf32>) -> tensor<2x64x512xf32> {
   %kt = nx.transpose %kr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x1x64xf32>) -> tensor<2x1x64x64xf32>
   %vr = nx.reshape %v : (tensor<2x64x64xf32>) -> tensor<2x64x1x64xf32>
   %vt = nx.transpose %vr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x1x64xf32>) -> tensor<2x1x64x64xf32>
-  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal} : (tensor<2x8x64x64xf32>, tensor<2x1x64x64xf32>, tensor<2x1x64x64xf32>) -> tensor<2x8x64x64xf32>
+  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal = #nx.dims<0>} : (tensor<2x8x64x64xf32>, tensor<2x1x64x64xf32>, tensor<2x1x64x64xf32>) -> tensor<2x8x64x64xf32>
   %at = nx.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x8x64x64xf32>) -> tensor<2x64x8x64xf32>
   %ar = nx.reshape %at : (tensor<2x64x8x64xf32>) -> tensor<2x64x512xf32>
   %wo = nx.param "o.weight" source tensor<512x512xf32> : tensor<512x512xf32>
@@ -131,7 +131,7 @@ func.func @nine(%x: tensor<2x64x576xf32>) -> tensor<2x64x576xf32> {
   %kt = nx.transpose %kr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x3x64xf32>) -> tensor<2x3x64x64xf32>
   %vr = nx.reshape %v : (tensor<2x64x192xf32>) -> tensor<2x64x3x64xf32>
   %vt = nx.transpose %vr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x64x3x64xf32>) -> tensor<2x3x64x64xf32>
-  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal} : (tensor<2x9x64x64xf32>, tensor<2x3x64x64xf32>, tensor<2x3x64x64xf32>) -> tensor<2x9x64x64xf32>
+  %a = nx.attention %qt, %kt, %vt {scale = 0.125 : f64, causal = #nx.dims<0>} : (tensor<2x9x64x64xf32>, tensor<2x3x64x64xf32>, tensor<2x3x64x64xf32>) -> tensor<2x9x64x64xf32>
   %at = nx.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x9x64x64xf32>) -> tensor<2x64x9x64xf32>
   %ar = nx.reshape %at : (tensor<2x64x9x64xf32>) -> tensor<2x64x576xf32>
   %wo = nx.param "o.weight" source tensor<576x576xf32> : tensor<576x576xf32>

@@ -54,7 +54,7 @@ func.func @reduce_scatter(%a: tensor<4x8xf32>) -> (tensor<4x4xf32>, tensor<4x4xf
   // CHECK-NEXT: nx.all_reduce
   // CHECK-NEXT: nx.shard
   %2 = nx.all_reduce %a {kind = #nx<reduce_kind sum>, parts = 2 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  %3 = nx.shard %2 {dim = 1 : i64, parts = 2 : i64, blocks = 2 : i64} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %3 = nx.shard %2 {dim = 1 : i64, parts = 2 : i64, blocks = array<i64: 4, 4>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
   return %1, %3 : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
@@ -75,12 +75,15 @@ func.func @undo(%a: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tenso
 }
 
 // CHECK-LABEL: func.func @sources
-func.func @sources() -> (tensor<4x4xf32>, tensor<2x8xf32>) {
+func.func @sources() -> (tensor<4x4xf32>, tensor<2x8xf32>, tensor<4x6xf32>) {
   // CHECK-DAG: nx.param "w" source tensor<4x8xf32> recipe [#nx.shard<dim = 1, parts = 2, blocks = [4, 4]>] : tensor<4x4xf32>
   %w = nx.param "w" source tensor<4x8xf32> : tensor<4x8xf32>
-  %0 = nx.shard %w {dim = 1 : i64, parts = 2 : i64, blocks = 2 : i64} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %0 = nx.shard %w {dim = 1 : i64, parts = 2 : i64, blocks = array<i64: 4, 4>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
   // CHECK-DAG: nx.constant dense<1.000000e+00> : tensor<2x8xf32>
   %c = nx.constant dense<1.0> : tensor<4x8xf32>
   %1 = nx.shard %c {dim = 0 : i64, parts = 2 : i64} : (tensor<4x8xf32>) -> tensor<2x8xf32>
-  return %0, %1 : tensor<4x4xf32>, tensor<2x8xf32>
+  // CHECK-DAG: nx.param "v" source tensor<4x12xf32> recipe [#nx.shard<dim = 1, parts = 2, blocks = [8, 4]>] : tensor<4x6xf32>
+  %v = nx.param "v" source tensor<4x12xf32> : tensor<4x12xf32>
+  %2 = nx.shard %v {dim = 1 : i64, parts = 2 : i64, blocks = array<i64: 8, 4>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
+  return %0, %1, %2 : tensor<4x4xf32>, tensor<2x8xf32>, tensor<4x6xf32>
 }

@@ -52,7 +52,7 @@ func.func @attention(%q: tensor<2x8x5x16xf32>, %k: tensor<2x4x7x16xf32>, %mask: 
   %0 = nx.attention %q, %k, %k, %mask {scale = 1.0 : f64} : (tensor<2x8x5x16xf32>, tensor<2x4x7x16xf32>, tensor<2x4x7x16xf32>, tensor<8x1x7xf32>) -> tensor<2x8x5x16xf32>
   // One key head serves all: the queries can be split alone.
   // CHECK: nx.attention: [a, c, d, f], [a, 1, e, f], [a, 1, e, g] -> [a, c, d, g] where a = 2, b = 1, c = 8
-  %1 = nx.attention %q, %k1, %k1 {scale = 1.0 : f64, causal} : (tensor<2x8x5x16xf32>, tensor<2x1x7x16xf32>, tensor<2x1x7x16xf32>) -> tensor<2x8x5x16xf32>
+  %1 = nx.attention %q, %k1, %k1 {scale = 1.0 : f64, causal = #nx.dims<2>} : (tensor<2x8x5x16xf32>, tensor<2x1x7x16xf32>, tensor<2x1x7x16xf32>) -> tensor<2x8x5x16xf32>
   return
 }
 

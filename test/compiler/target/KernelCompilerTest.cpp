@@ -239,8 +239,9 @@ TEST(TargetDescriptionTest, NamesAndAliases) {
   std::string message = llvm::toString(nx::lookupTarget("pentium").takeError());
   for (const char *part : {"pentium", "native", "armv8-a", "x86-64-v3", "x86-64-v4"})
     EXPECT_NE(message.find(part), std::string::npos) << message;
-  if (haveNative())
+  if (haveNative()) {
     EXPECT_TRUE(nx::canRunHere(*llvm::cantFail(nx::lookupTarget("native"))));
+  }
 }
 
 TEST(TargetDescriptionTest, RegisterTilesFit) {

@@ -98,7 +98,7 @@ func.func @constant_size() {
 // -----
 
 func.func @recipe() {
-  // expected-error @+1 {{#nx.shard<dim = 0, parts = 3>: 4 elements of 'tensor<4x4xf32>' do not divide into 3 parts}}
+  // expected-error @+1 {{#nx.shard<dim = 0, parts = 3> of 'tensor<4x4xf32>': size 4 does not divide into 3 equal parts}}
   %0 = nx.param "w" source tensor<4x4xf32> recipe [#nx.shard<dim = 0, parts = 3>] : tensor<4x4xf32>
   return
 }
@@ -123,10 +123,48 @@ func.func @attention_heads(%q: tensor<1x6x8x4xf32>, %k: tensor<1x4x8x4xf32>) {
 
 // -----
 
+func.func @attention_causal(%q: tensor<1x4x8x4xf32>) {
+  // expected-error @+2 {{causal is one offset, not 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.attention %q, %q, %q {scale = 1.0 : f64, causal = #nx.dims<0, 4>}
+      : (tensor<1x4x8x4xf32>, tensor<1x4x8x4xf32>, tensor<1x4x8x4xf32>) -> tensor<1x4x8x4xf32>
+  return
+}
+
+// -----
+
 func.func @shard_parts(%x: tensor<10x4xf32>) {
   // expected-error @+2 {{size 10 does not divide into 4 equal parts}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = nx.shard %x {dim = 0 : i64, parts = 4 : i64} : (tensor<10x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @shard_block_parts(%x: tensor<12x4xf32>) {
+  // expected-error @+2 {{size 9 of a block does not divide into 2 equal parts}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.shard %x {dim = 0 : i64, parts = 2 : i64, blocks = array<i64: 9, 3>} : (tensor<12x4xf32>) -> tensor<6x4xf32>
+  return
+}
+
+// -----
+
+func.func @shard_block_sum(%x: tensor<12x4xf32>) {
+  // expected-error @+2 {{the blocks add up to 10, the dimension has size 12}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.shard %x {dim = 0 : i64, parts = 2 : i64, blocks = array<i64: 4, 6>} : (tensor<12x4xf32>) -> tensor<6x4xf32>
+  return
+}
+
+// -----
+
+func.func @shard_symbolic_blocks(%x: tensor<?x4xf32, #nx.dims<s0 * 4, 4>>) {
+  // expected-error @+2 {{the blocks add up to 8, the dimension has size s0 * 4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.shard %x {dim = 0 : i64, parts = 2 : i64, blocks = array<i64: 4, 4>}
+      : (tensor<?x4xf32, #nx.dims<s0 * 4, 4>>) -> tensor<?x4xf32, #nx.dims<s0 * 2, 4>>
   return
 }
 

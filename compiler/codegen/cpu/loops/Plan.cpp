@@ -8,6 +8,8 @@ namespace nx::loops {
 
 // Elements that a tile of the Column mode covers, without and (at least) with loops inside.
 static constexpr int64_t kColumnChunk = 4096, kReducedColumnChunk = 64;
+// What a loop of unknown extent is taken to run when accesses are weighed.
+static constexpr int64_t kUnknownExtent = 4;
 // Rows of the result that a tile of the Turn mode writes: a cache line of f32 in the source.
 static constexpr int64_t kTurnChunk = 16;
 
@@ -159,12 +161,12 @@ double Planner::score(ArrayRef<int> nodes, int cls, int lanes) {
     if (!node(n).vectorizable)
       return -1;
     node(n).forEachAccess([&](const Access &access, bool isWrite) {
-      // What does not depend on all loops is not touched in all of their steps.
-      bool everywhere = llvm::all_of(node(n).loops, [&](int c) {
-        return llvm::any_of(access.terms,
-                            [&](const Term &term) { return dependsOn(term.index, c); });
-      });
-      double weight = everywhere ? 1 : 0.25;
+      // What does not depend on a loop is not touched in all of its steps.
+      double weight = 1;
+      for (int c : node(n).loops)
+        if (llvm::none_of(access.terms,
+                          [&](const Term &term) { return dependsOn(term.index, c); }))
+          weight /= std::max<int64_t>(constantOf(model.extents[c]).value_or(kUnknownExtent), 1);
       AffineExpr stride = strideAlong(access, nominal[access.buffer], cls, context);
       std::optional<int64_t> value = constantOf(stride);
       if (value == 0)

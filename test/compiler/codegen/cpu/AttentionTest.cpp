@@ -12,10 +12,11 @@ enum class Mask { None, Added, AddedPerKey, Boolean };
 struct Form {
   int64_t queryHeads, keyHeads, depth, valueDepth;
   Mask mask = Mask::None;
-  bool causal = false;
+  bool causal = false; // up to the last key, T - S
   bool merged = false; // q, k, v and the output are [B, rows, heads * depth]
   bool zeroWithoutKeys = true;
   int64_t keyBlock = 128, tilesPerChunk = 11;
+  std::optional<int64_t> causalOffset = {}; // another one than T - S
 };
 
 // Sizes of one run; symbols 0 to 2.
@@ -53,7 +54,7 @@ protected:
     spec.out = strided(4, form.merged, form.queryHeads, queries, form.valueDepth);
     spec.scale = scale(form);
     if (form.causal)
-      spec.causalOffset = keys - queries;
+      spec.causalOffset = form.causalOffset ? number(*form.causalOffset) : keys - queries;
     if (form.mask == Mask::AddedPerKey) // [B, 1, 1, T]
       spec.mask = StridedOperand{3, {keys, zero, zero, number(1)}, {}};
     else if (form.mask != Mask::None) // [B, 1, S, T]
@@ -122,7 +123,7 @@ protected:
               score[t] = boolean[slot] ? score[t] : -INFINITY;
             else if (form.mask != Mask::None)
               score[t] = float(float(score[t]) + added[slot]); // a large mask swallows the score
-            if (form.causal && t > s + T - S)
+            if (form.causal && t > s + form.causalOffset.value_or(T - S))
               score[t] = -INFINITY;
             maximum = std::max(maximum, score[t]);
           }
@@ -133,7 +134,7 @@ protected:
             for (int64_t t = 0; t < T; ++t)
               want += score[t] / (total ? total : 1) * v[at(form.merged, b, hk, HK, t, T, DV) + d];
             float got = out[at(form.merged, b, h, H, s, S, DV) + d];
-            if (!total && !form.zeroWithoutKeys)
+            if (T && !total && !form.zeroWithoutKeys)
               ASSERT_TRUE(std::isnan(got)) << b << " " << h << " " << s << " " << d;
             else
               ASSERT_NEAR(got, want, 5e-6) << b << " " << h << " " << s << " " << d;
@@ -173,7 +174,8 @@ TEST_F(AttentionTest, Masks) {
               {2, 2, 16, 16, Mask::AddedPerKey},
               {2, 2, 16, 16, Mask::Boolean},
               {2, 2, 16, 16, Mask::Boolean, false, false, /*zeroWithoutKeys=*/false},
-              {1, 1, 16, 16, Mask::Added, true, false, false}},
+              {1, 1, 16, 16, Mask::Added, true, false, false},
+              {4, 2, 16, 16, Mask::AddedPerKey, false, true, false}},
              kSizes);
 }
 
@@ -189,7 +191,11 @@ TEST_F(AttentionTest, Causal) {
                    {1, 20, 10}, {1, 90, 90}, {1, 70, 200}, {1, 200, 150}};
   checkForms({{2, 2, 32, 16, Mask::None, true},
               {2, 2, 32, 16, Mask::None, true, true, false},
-              {2, 2, 32, 16, Mask::Added, true}},
+              {2, 2, 32, 16, Mask::Added, true},
+              {2, 2, 32, 16, Mask::None, true, false, /*zeroWithoutKeys=*/false},
+              {2, 2, 32, 16, Mask::Added, true, false, true, 128, 11, /*causalOffset=*/0},
+              {4, 2, 32, 16, Mask::None, true, true, false, 32, 2, /*causalOffset=*/-7},
+              {2, 2, 32, 16, Mask::None, true, false, true, 128, 11, /*causalOffset=*/20}},
              sizes);
 }
 
@@ -212,13 +218,16 @@ TEST_F(AttentionTest, NothingToDo) {
   const TargetDescription *target = nativeTarget();
   if (!target)
     GTEST_SKIP();
+  Form nan{2, 2, 16, 16, Mask::None, false, false, /*zeroWithoutKeys=*/false};
   emit({2, 2, 16, 16}, *target);
+  emit(nan, *target);
   auto image = load(*target);
   ASSERT_TRUE(image);
   int64_t noItems[] = {0, 5, 5}, noQueries[] = {3, 0, 5};
   EXPECT_EQ(image->module->kernels[0].tiles(noItems), 0);
   EXPECT_EQ(image->module->kernels[0].tiles(noQueries), 0);
   check(*image, 0, {2, 2, 16, 16}, {1, 4, 0}); // no keys
+  check(*image, 1, nan, {1, 4, 0});            // a product over nothing is 0 here, too
 }
 
 TEST_F(AttentionTest, EveryRegisterTile) {

@@ -87,8 +87,9 @@ TEST_F(BrokenFiles, EachBitFlipped) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       std::string damaged = model;
       damaged[byte] ^= 1 << bit;
-      if (!imports(damaged))
+      if (!imports(damaged)) {
         EXPECT_NE(messages, "") << "bit " << bit << " of byte " << byte;
+      }
     }
 }
 
