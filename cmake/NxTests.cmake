@@ -81,6 +81,6 @@ function(nx_add_fuzzer name)
   set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
   file(MAKE_DIRECTORY ${found})
   add_test(NAME fuzz/${name} COMMAND ${name} -max_total_time=${NX_FUZZ_SECONDS} -rss_limit_mb=2048
-           -max_len=65536 ${found} ${arg_CORPUS})
+           -timeout=20 -max_len=65536 ${found} ${arg_CORPUS})
   set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 600)
 endfunction()

@@ -56,61 +56,22 @@ void addTerm(Polynomial &p, const Monomial &m, int64_t coefficient) {
     p.erase(m);
 }
 
-Polynomial multiply(const Polynomial &a, const Polynomial &b) {
-  Polynomial product;
-  for (auto &[ma, ca] : a)
-    for (auto &[mb, cb] : b) {
-      Monomial m(ma);
-      m.append(mb.begin(), mb.end());
-      llvm::sort(m, [](AffineExpr x, AffineExpr y) { return compareExprs(x, y) < 0; });
-      addTerm(product, m, wrappingMul(ca, cb));
-    }
-  return product;
+/// A polynomial whose expression would have more symbols, numbers and operations than this is given
+/// up: squaring a size forty times is a graph of forty nodes. Sizes of models have a few dozen.
+constexpr size_t kMaxNodes = 1024;
+
+/// What such an expression becomes. No loop has this position.
+AffineExpr tooComplex(MLIRContext *context) {
+  return getAffineDimExpr(std::numeric_limits<unsigned>::max(), context);
 }
 
-AffineExpr toExpr(const Polynomial &p, MLIRContext *context);
-
-Polynomial toPolynomial(AffineExpr expr) {
-  Polynomial p;
-  switch (expr.getKind()) {
-  case AffineExprKind::Constant:
-    if (int64_t value = cast<AffineConstantExpr>(expr).getValue())
-      p[{}] = value;
-    return p;
-  case AffineExprKind::SymbolId:
-  case AffineExprKind::DimId:
-    p[{expr}] = 1;
-    return p;
-  case AffineExprKind::Add: {
-    auto e = cast<AffineBinaryOpExpr>(expr);
-    p = toPolynomial(e.getLHS());
-    for (auto &[m, c] : toPolynomial(e.getRHS()))
-      addTerm(p, m, c);
-    return p;
-  }
-  case AffineExprKind::Mul: {
-    auto e = cast<AffineBinaryOpExpr>(expr);
-    return multiply(toPolynomial(e.getLHS()), toPolynomial(e.getRHS()));
-  }
-  case AffineExprKind::Mod:
-  case AffineExprKind::FloorDiv:
-  case AffineExprKind::CeilDiv: {
-    auto e = cast<AffineBinaryOpExpr>(expr);
-    AffineExpr lhs = normalize(e.getLHS()), rhs = normalize(e.getRHS());
-    if (AffineExpr quotient = divideExactly(lhs, rhs))
-      return expr.getKind() == AffineExprKind::Mod ? p : toPolynomial(quotient);
-    AffineExpr atom = expr.getKind() == AffineExprKind::Mod        ? lhs % rhs
-                      : expr.getKind() == AffineExprKind::FloorDiv ? lhs.floorDiv(rhs)
-                                                                   : lhs.ceilDiv(rhs);
-    // Upstream may have simplified: look at what is left, but never at the same term again.
-    if (atom.getKind() == expr.getKind())
-      p[{atom}] = 1;
-    else
-      p = toPolynomial(atom);
-    return p;
-  }
-  }
-  llvm_unreachable("all kinds of expressions are handled");
+/// The nodes of `expr` as a tree, up to `most`.
+size_t countNodes(AffineExpr expr, size_t most) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary || most <= 1)
+    return 1;
+  size_t left = countNodes(binary.getLHS(), most - 1);
+  return 1 + left + (left + 1 < most ? countNodes(binary.getRHS(), most - 1 - left) : 0);
 }
 
 AffineExpr toExpr(const Polynomial &p, MLIRContext *context) {
@@ -126,13 +87,128 @@ AffineExpr toExpr(const Polynomial &p, MLIRContext *context) {
   return sum ? sum : getAffineConstantExpr(0, context);
 }
 
+/// Reads expressions as polynomials, each part that they share once.
+class Normalizer {
+public:
+  explicit Normalizer(MLIRContext *context) : context(context) {}
+
+  /// The polynomial of `expr`; `tooComplex` when that is a factor of it or it has too many nodes.
+  Polynomial read(AffineExpr expr) {
+    switch (expr.getKind()) {
+    case AffineExprKind::Constant: {
+      int64_t value = cast<AffineConstantExpr>(expr).getValue();
+      return value ? Polynomial{{{}, value}} : Polynomial();
+    }
+    case AffineExprKind::SymbolId:
+    case AffineExprKind::DimId:
+      return {{{expr}, 1}};
+    default:
+      break;
+    }
+    if (auto it = known.find(expr); it != known.end())
+      return it->second;
+    auto binary = cast<AffineBinaryOpExpr>(expr);
+    Polynomial lhs = read(binary.getLHS()), rhs = read(binary.getRHS());
+    Polynomial p = isComplex(lhs) || isComplex(rhs) ? complex() : bounded(combine(expr.getKind(), lhs, rhs));
+    known.try_emplace(expr, p);
+    return p;
+  }
+
+  /// The exact quotient; null when there is none.
+  std::optional<Polynomial> divide(Polynomial remainder, const Polynomial &divisor) {
+    // Long division of polynomials in the fixed monomial order. Each step removes the leading
+    // monomial of the remainder, so that it ends; a quotient that is too long ends it, too.
+    Polynomial quotient;
+    if (divisor.empty() || isComplex(remainder) || isComplex(divisor))
+      return std::nullopt;
+    auto &[leadMonomial, leadCoefficient] = *divisor.begin();
+    while (!remainder.empty()) {
+      auto [monomial, coefficient] = *remainder.begin();
+      // The one quotient that overflows, and traps on some machines.
+      if (leadCoefficient == -1 ? coefficient == std::numeric_limits<int64_t>::min()
+                                : coefficient % leadCoefficient != 0)
+        return std::nullopt;
+      Monomial rest(monomial);
+      for (AffineExpr factor : leadMonomial) {
+        auto *it = llvm::find(rest, factor);
+        if (it == rest.end())
+          return std::nullopt;
+        rest.erase(it);
+      }
+      int64_t c = coefficient / leadCoefficient;
+      addTerm(quotient, rest, c);
+      if (quotient.size() > kMaxNodes || remainder.size() > 4 * kMaxNodes)
+        return std::nullopt;
+      for (auto &[m, k] : multiply(divisor, {{rest, c}}))
+        addTerm(remainder, m, wrappingMul(k, -1));
+    }
+    return quotient;
+  }
+
+private:
+  Polynomial complex() { return {{{tooComplex(context)}, 1}}; }
+  bool isComplex(const Polynomial &p) {
+    return llvm::any_of(p, [&](auto &term) { return llvm::is_contained(term.first, tooComplex(context)); });
+  }
+
+  Polynomial bounded(Polynomial p) {
+    size_t nodes = 0;
+    for (auto &[monomial, coefficient] : p) {
+      nodes += 2;
+      for (AffineExpr factor : monomial)
+        nodes += 1 + (nodes < kMaxNodes ? countNodes(factor, kMaxNodes - nodes) : 0);
+      if (nodes > kMaxNodes)
+        return complex();
+    }
+    return p;
+  }
+
+  Polynomial multiply(const Polynomial &a, const Polynomial &b) {
+    Polynomial product;
+    for (auto &[ma, ca] : a)
+      for (auto &[mb, cb] : b) {
+        Monomial m(ma);
+        m.append(mb.begin(), mb.end());
+        llvm::sort(m, [](AffineExpr x, AffineExpr y) { return compareExprs(x, y) < 0; });
+        addTerm(product, m, wrappingMul(ca, cb));
+        if (product.size() > kMaxNodes)
+          return complex();
+      }
+    return product;
+  }
+
+  Polynomial combine(AffineExprKind kind, const Polynomial &lhs, const Polynomial &rhs) {
+    if (kind == AffineExprKind::Mul)
+      return multiply(lhs, rhs);
+    if (kind == AffineExprKind::Add) {
+      Polynomial sum = lhs;
+      for (auto &[m, c] : rhs)
+        addTerm(sum, m, c);
+      return sum;
+    }
+    if (std::optional<Polynomial> quotient = divide(lhs, rhs))
+      return kind == AffineExprKind::Mod ? Polynomial() : *quotient;
+    AffineExpr a = toExpr(lhs, context), b = toExpr(rhs, context);
+    AffineExpr atom = kind == AffineExprKind::Mod        ? a % b
+                      : kind == AffineExprKind::FloorDiv ? a.floorDiv(b)
+                                                         : a.ceilDiv(b);
+    // Upstream may have simplified: look at what is left, but never at the same term again.
+    return atom.getKind() == kind ? Polynomial{{{atom}, 1}} : read(atom);
+  }
+
+  MLIRContext *context;
+  DenseMap<AffineExpr, Polynomial> known;
+};
+
 } // namespace
 
 AffineExpr normalize(AffineExpr expr) {
   if (isa<AffineConstantExpr, AffineSymbolExpr>(expr))
     return expr;
-  return toExpr(toPolynomial(expr), expr.getContext());
+  return toExpr(Normalizer(expr.getContext()).read(expr), expr.getContext());
 }
+
+bool isTooComplex(AffineExpr expr) { return expr == tooComplex(expr.getContext()); }
 
 std::optional<int64_t> constantOf(AffineExpr expr) {
   if (auto c = dyn_cast<AffineConstantExpr>(normalize(expr)))
@@ -141,31 +217,9 @@ std::optional<int64_t> constantOf(AffineExpr expr) {
 }
 
 AffineExpr divideExactly(AffineExpr numerator, AffineExpr denominator) {
-  MLIRContext *context = numerator.getContext();
-  // Long division of polynomials in the fixed monomial order. It ends: each step removes the
-  // leading monomial of the remainder.
-  Polynomial remainder = toPolynomial(numerator), divisor = toPolynomial(denominator), quotient;
-  if (divisor.empty())
-    return {};
-  auto &[leadMonomial, leadCoefficient] = *divisor.begin();
-  while (!remainder.empty()) {
-    auto [monomial, coefficient] = *remainder.begin();
-    // The one quotient that overflows, and traps on some machines.
-    if (leadCoefficient == -1 ? coefficient == std::numeric_limits<int64_t>::min() : coefficient % leadCoefficient != 0)
-      return {};
-    Monomial rest(monomial);
-    for (AffineExpr factor : leadMonomial) {
-      auto *it = llvm::find(rest, factor);
-      if (it == rest.end())
-        return {};
-      rest.erase(it);
-    }
-    int64_t c = coefficient / leadCoefficient;
-    addTerm(quotient, rest, c);
-    for (auto &[m, k] : multiply(divisor, Polynomial{{rest, c}}))
-      addTerm(remainder, m, wrappingMul(k, -1));
-  }
-  return toExpr(quotient, context);
+  Normalizer normalizer(numerator.getContext());
+  std::optional<Polynomial> quotient = normalizer.divide(normalizer.read(numerator), normalizer.read(denominator));
+  return quotient ? toExpr(*quotient, numerator.getContext()) : AffineExpr();
 }
 
 std::optional<int64_t> lowerBound(AffineExpr expr) {
@@ -281,7 +335,10 @@ static void printDim(AffineExpr expr, ArrayRef<StringRef> names, raw_ostream &os
   }
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary) {
-    expr.print(os);
+    if (isTooComplex(expr))
+      os << "(too long an expression)";
+    else
+      expr.print(os);
     return;
   }
   bool isSum = expr.getKind() == AffineExprKind::Add;

@@ -29,8 +29,10 @@ mlir::RankedTensorType tensorOf(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Typ
 mlir::RankedTensorType withDims(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> dims);
 mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type element);
 
-/// The normal form of `expr`.
+/// The normal form of `expr`. Of an expression that is too long for a size of a model, it is one that
+/// stands for all of them.
 mlir::AffineExpr normalize(mlir::AffineExpr expr);
+bool isTooComplex(mlir::AffineExpr normalized);
 
 /// The constant value of `expr`, if it is one.
 std::optional<int64_t> constantOf(mlir::AffineExpr expr);

@@ -70,9 +70,12 @@ Attribute DimsAttr::parse(AsmParser &parser, Type) {
     return get(parser.getContext(), exprs);
   auto parseOne = [&]() -> ParseResult {
     AffineExpr expr;
+    SMLoc at = parser.getCurrentLocation();
     if (parser.parseAffineExpr(symbols, expr))
       return failure();
-    exprs.push_back(expr);
+    exprs.push_back(normalize(expr));
+    if (isTooComplex(exprs.back()))
+      return parser.emitError(at, "the expression of a size is too long");
     return success();
   };
   if (parser.parseCommaSeparatedList(parseOne) || parser.parseGreater())

@@ -16,21 +16,28 @@ InFlightDiagnostic GraphBuilder::error() {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// True when the sizes are sizes and their product, as far as it is known, is a number of elements.
-static bool isPossible(RankedTensorType type) {
+/// What is wrong with the sizes; empty when they are sizes, and their product, as far as it is known, is
+/// a number of elements.
+static StringRef problemOf(RankedTensorType type) {
   int64_t bytes = 8;
   for (int64_t size : type.getShape())
     if (!ShapedType::isDynamic(size) &&
         (size < 0 || llvm::MulOverflow(bytes, std::max<int64_t>(size, 1), bytes)))
-      return false;
-  return hasKnownDims(type);
+      return "an impossible size";
+  if (!hasKnownDims(type))
+    return "an unknown size";
+  return llvm::any_of(dimsOf(type), isTooComplex) ? "a size whose expression is too long" : "";
 }
 
 Value GraphBuilder::create(StringRef name, ValueRange operands, RankedTensorType type, Attributes attributes) {
   if (hasFailed || llvm::is_contained(operands, Value()))
     return {};
-  if (type && !isPossible(type))
-    return error() << "a result has an impossible size", Value();
+  if (type)
+    if (StringRef problem = problemOf(type); !problem.empty())
+      return error() << "a result has " << problem, Value();
+  for (const NamedAttribute &attribute : attributes)
+    if (auto dims = dyn_cast<DimsAttr>(attribute.getValue()); dims && llvm::any_of(dims.getExprs(), isTooComplex))
+      return error() << attribute.getName() << " is too long an expression", Value();
   OperationName opName(name, context());
   OperationState state(loc, opName);
   state.addOperands(operands);
@@ -54,9 +61,9 @@ Value GraphBuilder::create(StringRef name, ValueRange operands, RankedTensorType
       hasFailed = true;
       return {};
     }
-    if (!isPossible(llvm::cast<RankedTensorType>(types.front()))) {
+    if (StringRef problem = problemOf(llvm::cast<RankedTensorType>(types.front())); !problem.empty()) {
       op->destroy();
-      return error() << "a result has an impossible size", Value();
+      return error() << "a result has " << problem, Value();
     }
     op->getResult(0).setType(types.front());
   }
@@ -131,9 +138,16 @@ static std::string nameOf(Location loc) {
   return "";
 }
 
+bool GraphBuilder::isTooLong(AffineExpr size) {
+  if (!isTooComplex(normalize(size)))
+    return false;
+  error() << "the expression of a size is too long";
+  return true;
+}
+
 void GraphBuilder::requireEqual(AffineExpr a, AffineExpr b, const Twine &what) {
   a = normalize(a), b = normalize(b);
-  if (a == b || hasFailed)
+  if (hasFailed || isTooLong(a) || isTooLong(b) || a == b)
     return;
   if (constantOf(a - b)) {
     error() << "sizes of " << what << " differ: " << text(a) << " and " << text(b);
@@ -147,8 +161,10 @@ void GraphBuilder::requireEqual(AffineExpr a, AffineExpr b, const Twine &what) {
 
 void GraphBuilder::requireAtMost(AffineExpr a, AffineExpr b, const Twine &what) {
   AffineExpr slack = normalize(b - a);
+  if (hasFailed || isTooLong(slack))
+    return;
   std::optional<int64_t> low = lowerBound(slack);
-  if (hasFailed || (low && *low >= 0))
+  if (low && *low >= 0)
     return;
   if (constantOf(slack)) {
     error() << what << ": " << text(a) << " is more than " << text(b);
@@ -249,11 +265,13 @@ Value GraphBuilder::intVector(ArrayRef<int64_t> values) {
 
 Value GraphBuilder::sizes(ArrayRef<AffineExpr> values) {
   auto type = RankedTensorType::get({int64_t(values.size())}, builder.getI64Type());
-  return hasFailed ? Value() : createElements(builder, loc, values, type);
+  if (hasFailed || llvm::any_of(values, [&](AffineExpr value) { return isTooLong(value); }))
+    return {};
+  return createElements(builder, loc, values, type);
 }
 
 Value GraphBuilder::sizeScalar(AffineExpr value) {
-  return hasFailed ? Value() : createElements(builder, loc, value, RankedTensorType::get({}, builder.getI64Type()));
+  return hasFailed || isTooLong(value) ? Value() : createElements(builder, loc, value, RankedTensorType::get({}, builder.getI64Type()));
 }
 
 Value GraphBuilder::reshape(Value x, ArrayRef<AffineExpr> dims) {

@@ -116,6 +116,8 @@ private:
   mlir::Value createOptional(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands,
                              Attributes attributes, bool countSegments);
   void addSizeChecks(mlir::Operation *op);
+  /// True after an error that says so.
+  bool isTooLong(mlir::AffineExpr size);
 
   bool hasFailed = false;
   /// Pairs of sizes that are checked already.

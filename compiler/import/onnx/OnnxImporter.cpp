@@ -85,7 +85,7 @@ namespace {
 
 /// Functions and branches may call on without end in a wrong file.
 constexpr unsigned kMaxDepth = 32;
-constexpr unsigned kMaxNodes = 1 << 22;
+constexpr unsigned kMaxNodes = 1 << 19;
 
 /// Values by name in one graph or function body. Branches see the values around them.
 struct Scope {

@@ -313,6 +313,8 @@ void pad(NodeImporter &n, GraphBuilder &b) {
       axes.clear();
       for (int64_t axis : *list)
         axes.push_back(n.axis(axis, rank));
+      if (b.failed())
+        return;
     }
   }
   if (amounts.size() != 2 * axes.size()) {

@@ -426,6 +426,9 @@ Value evaluateSizes(OpBuilder &builder, Operation *op) {
   } else {
     return {};
   }
+  for (AffineExpr &result : results)
+    if (isTooComplex(result = normalize(result)))
+      return {};
   return createElements(builder, op->getLoc(), results, type);
 }
 
