@@ -531,8 +531,9 @@ TEST(CodeImages, TruncationIsRefused) {
   for (size_t size = 0; size < good.size(); size += 64) {
     nxrt::CodeImage code;
     Status status = code.map(std::span(good).first(size));
-    if (size < 4096) // what follows the last segment is not needed
+    if (size < 4096) { // what follows the last segment is not needed
       EXPECT_EQ(status.code(), NXRT_INVALID_FILE) << size;
+    }
   }
 }
 
@@ -546,8 +547,9 @@ TEST(CodeImages, FlippedBitsDoNotCrashTheLoader) {
     bytes[bit / 8] ^= std::byte{1} << bit % 8;
     nxrt::CodeImage code;
     Status status = code.map(bytes);
-    if (!status.ok())
+    if (!status.ok()) {
       EXPECT_GT(status.message().size(), 20u);
+    }
   }
 }
 

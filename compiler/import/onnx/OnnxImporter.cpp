@@ -86,6 +86,8 @@ namespace {
 /// Functions and branches may call on without end in a wrong file.
 constexpr unsigned kMaxDepth = 32;
 constexpr unsigned kMaxNodes = 1 << 19;
+/// Of a node inside of calls, the name of which holds the names of all of them.
+constexpr size_t kMaxLabel = 1024;
 
 /// Values by name in one graph or function body. Branches see the values around them.
 struct Scope {
@@ -117,7 +119,8 @@ private:
   GraphBuilder b;
   llvm::StringMap<const Function *> functions;
   llvm::StringMap<int64_t> fixedSymbols; ///< symbols that --shape made static
-  llvm::StringSet<> usedParamNames;
+  llvm::StringMap<unsigned> paramNames; ///< taken, and how many were derived from each
+  llvm::DenseMap<const Tensor *, std::string> paramOf; ///< tensors that are parameters already
   unsigned importedNodes = 0; ///< of the graph and of each call of a function
 
   LogicalResult readOpsets(const std::vector<OpsetImport> &imports, llvm::StringMap<int64_t> &opsets);
@@ -335,6 +338,9 @@ Value ModelImporter::importTensor(const Tensor &tensor, StringRef name) {
   Expected<RankedTensorType> type = tensorType(tensor, b.context());
   if (!type)
     return b.error() << toString(type.takeError()), Value();
+  // A function's tensor is met in each of its calls.
+  if (auto known = paramOf.find(&tensor); known != paramOf.end())
+    return ParamOp::create(b.builder, b.loc, *type, known->second, *type, b.builder.getArrayAttr({}));
   Expected<TensorBytes> data = readTensor(tensor, *type, folder, params);
   if (!data)
     return b.error() << toString(data.takeError()), Value();
@@ -348,14 +354,15 @@ Value ModelImporter::importTensor(const Tensor &tensor, StringRef name) {
     return b.constant(DenseElementsAttr::getFromRawBuffer(*type, bytes));
   }
 
-  // Nodes of functions that are called twice hold tensors of the same name.
+  // Graphs and functions have names of their own.
   std::string unique = name.str();
-  for (unsigned i = 2; !usedParamNames.insert(unique).second; ++i)
-    unique = (name + "#" + Twine(i)).str();
+  while (!paramNames.try_emplace(unique, 1).second)
+    unique = (name + "#" + Twine(++paramNames[name])).str();
   Error error = data->isDecoded ? params.addOwned(unique, *type, std::move(data->decoded))
                                 : params.add(unique, *type, bytes);
   if (error)
     return b.error() << toString(std::move(error)), Value();
+  paramOf[&tensor] = unique;
   return ParamOp::create(b.builder, b.loc, *type, unique, *type, b.builder.getArrayAttr({}));
 }
 
@@ -436,6 +443,8 @@ LogicalResult ModelImporter::importNode(const Node &node, Scope &scope) {
     label += node.name;
   else
     label += (node.opType + "_" + (node.outputs.empty() ? StringRef("") : node.outputs[0])).str();
+  if (label.size() > kMaxLabel)
+    label.replace(0, label.size() - kMaxLabel, "...");
   b.loc = NameLoc::get(b.builder.getStringAttr(label));
   b.clearFailure();
   if (++importedNodes > kMaxNodes)

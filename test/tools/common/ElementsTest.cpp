@@ -54,8 +54,9 @@ TEST(Elements, SmallFloatsRoundToNearestEven) {
     std::byte storage[2];
     std::memcpy(storage, &half, 2);
     double value = element(NXRT_DTYPE_F16, storage, 0);
-    if (!std::isnan(value))
+    if (!std::isnan(value)) {
       EXPECT_EQ(bits16(NXRT_DTYPE_F16, value), half);
+    }
   }
 }
 

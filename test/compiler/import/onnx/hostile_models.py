@@ -62,6 +62,13 @@ for i in range(1, 31):
                                           [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]))
 save("calls", [node("f30", ["x"], ["y"], domain="own")], [("x", ["N"])], "y", functions=functions)
 
+# A function with a weight, called ten thousand times under a long name: the weight is one parameter.
+weight = helper.make_tensor("w", TensorProto.FLOAT, [1024], np.zeros(1024))
+function = helper.make_function("own", "f", ["x"], ["y"], [node("Constant", [], ["w"], value=weight), node("Add", ["x", "w"], ["y"])],
+                                [helper.make_opsetid("", 17)])
+nodes = [node("f", [f"x{i}"], [f"x{i + 1}"], domain="own", name="n" * 20000 if i % 1000 == 0 else "") for i in range(10000)]
+save("weights", nodes, [("x0", [1024])], "x10000", functions=[function])
+
 # A tensor of a petabyte, from a shape of two numbers; and one whose number of bytes has no name.
 shape = [("shape", np.array([1 << 25, 1 << 23], np.int64))]
 save("petabyte", [node("ConstantOfShape", ["shape"], ["t"]), node("Add", ["t", "x"], ["y"])], [("x", [1])], "y", shape)
