@@ -1,13 +1,22 @@
-"""libnxrt through ctypes: as much of it as the benchmarks need."""
+"""libnxrt through ctypes: as much of it as tests and benchmarks need."""
 import ctypes as c
 
 import numpy as np
 
 MAX_RANK = 16
 # Numbers of nxrt_dtype.
-DTYPES = {"float32": 1, "float64": 2, "float16": 3, "int64": 5, "int32": 6, "int16": 7, "int8": 8,
-          "uint64": 9, "uint32": 10, "uint16": 11, "uint8": 12, "bool": 13}
+DTYPES = {"float32": 1, "float64": 2, "float16": 3, "bfloat16": 4, "int64": 5, "int32": 6, "int16": 7, "int8": 8,
+          "uint64": 9, "uint32": 10, "uint16": 11, "uint8": 12, "bool": 13,
+          "float8_e4m3fn": 16, "float8_e5m2": 17, "float8_e4m3fnuz": 18, "float8_e5m2fnuz": 19, "float8_e8m0fnu": 20}
 NAMES = {number: name for name, number in DTYPES.items()}
+
+
+class Error(RuntimeError):
+    """A call that the library refused, with its status and its sentence."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
 
 
 class Config(c.Structure):
@@ -37,7 +46,7 @@ class Runtime:
 
     def check(self, status):
         if status != 0:
-            raise RuntimeError(self.library.nxrt_last_error().decode())
+            raise Error(status, self.library.nxrt_last_error().decode())
 
     def load(self, path):
         return Model(self, path)
@@ -61,7 +70,7 @@ class Model:
     def feed(self, arrays):
         """Sets the inputs of the executions that follow."""
         for name, array in arrays.items():
-            array = np.ascontiguousarray(array)
+            array = np.asarray(array, order="C")  # scalars stay scalars
             tensor = c.c_void_p()
             dims = (c.c_int64 * max(array.ndim, 1))(*array.shape)
             self.runtime.check(self.library.nxrt_tensor_allocate(DTYPES[array.dtype.name], array.ndim, dims,
@@ -72,9 +81,12 @@ class Model:
             self.library.nxrt_tensor_free(tensor)
 
     def execute(self):
-        status = self.library.nxrt_execute(self.handle, None, self.inputs, self.outputs)
-        if status != 0:
-            self.runtime.check(status)
+        self.runtime.check(self.library.nxrt_execute(self.handle, None, self.inputs, self.outputs))
+
+    def close(self):
+        self.library.nxrt_tensor_set_free(self.inputs)
+        self.library.nxrt_tensor_set_free(self.outputs)
+        self.runtime.check(self.library.nxrt_unload(self.handle))
 
     def output(self, index):
         """A copy of output number `index` of the last execution."""
@@ -85,4 +97,4 @@ class Model:
         info = TensorInfo(struct_size=c.sizeof(TensorInfo))
         self.runtime.check(self.library.nxrt_tensor_get_info(tensor, c.byref(info)))
         raw = c.string_at(info.data, info.bytes)
-        return np.frombuffer(raw, NAMES[info.dtype]).reshape(info.dims[:info.rank])
+        return np.frombuffer(raw, np.dtype(NAMES[info.dtype])).reshape(info.dims[:info.rank])
