@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/BatchMatmul.h"
 #include "compiler/codegen/cpu/Contract.h"
 #include "compiler/codegen/cpu/loops/EmitLoops.h"
+#include "compiler/codegen/cpu/scalar/EmitScalar.h"
 #include "compiler/lowering/NxToLinalg.h"
 #include "compiler/lowering/Passes.h"
 #include "compiler/lowering/StridedView.h"
@@ -108,23 +109,6 @@ Value loadAtPoint(KernelBuilder &kb, Value memory, RankedTensorType operand,
   return kb.loadVector(memory, kb.add(at, point.column), point.mask);
 }
 
-/// The elements of a constant that is not a splat, as read-only data of the image. The name follows
-/// the kernel's, so that the kernel's object takes it along.
-Value constantMemory(KernelBuilder &kb, ModuleOp module, ConstantOp constant, StringRef kernel,
-                     unsigned number) {
-  auto data = cast<DenseElementsAttr>(constant.getValue());
-  data = data.reshape(RankedTensorType::get({data.getNumElements()}, data.getElementType()));
-  std::string name = (kernel + ".constant" + Twine(number)).str();
-  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
-  if (!global) {
-    OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
-    global = LLVM::GlobalOp::create(
-        atModule, kb.loc, LLVM::LLVMArrayType::get(data.getElementType(), data.getNumElements()),
-        /*isConstant=*/true, LLVM::Linkage::Internal, name, data, /*alignment=*/64);
-  }
-  return kb.memoryAt(LLVM::AddressOfOp::create(kb.b, kb.loc, global), data.getElementType());
-}
-
 /// The epilogue that applies `chain`, element-wise operations after `root`, in order.
 Epilogue chainEpilogue(Operation *root, ArrayRef<Operation *> chain) {
   if (chain.empty())
@@ -150,7 +134,9 @@ Epilogue chainEpilogue(Operation *root, ArrayRef<Operation *> chain) {
           value = kb.splat(constant.getValue().getSplatValue<APFloat>().convertToFloat());
         else
           value = loadAtPoint(
-              kb, constantMemory(kb, module, constant, kernel, constantNumber.lookup(constant)),
+              kb,
+              kb.constantMemory(module, (kernel + ".constant" + Twine(constantNumber.lookup(constant))).str(),
+                                cast<DenseElementsAttr>(constant.getValue())),
               typeOf(operand), dims, point);
       } else {
         value = loadAtPoint(kb, kb.operand(cast<BlockArgument>(operand).getArgNumber()),
@@ -275,6 +261,10 @@ LogicalResult emitByFamily(func::FuncOp kernel, const TargetDescription &target)
     return emitMatmulKernel(reader, target);
   if (family == kAttentionFamily)
     return emitAttentionKernel(reader, target);
+  if (family == kScalarFamily) {
+    emitScalarKernel(reader.kernel, target);
+    return success();
+  }
   return failure();
 }
 

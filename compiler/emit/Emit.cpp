@@ -45,6 +45,19 @@ fb::DType dtypeOf(Type element) {
     return fb::DType::I8;
   if (element.isInteger(1))
     return fb::DType::Bool;
+  if (isa<Float8E4M3FNType>(element))
+    return fb::DType::F8E4M3FN;
+  if (isa<Float8E5M2Type>(element))
+    return fb::DType::F8E5M2;
+  if (isa<Float8E4M3FNUZType>(element))
+    return fb::DType::F8E4M3FNUZ;
+  if (isa<Float8E5M2FNUZType>(element))
+    return fb::DType::F8E5M2FNUZ;
+  if (isa<Float8E8M0FNUType>(element))
+    return fb::DType::F8E8M0;
+  // A parameter of a narrower type lies one element in a byte.
+  if (isNarrowElement(element))
+    return isUnsignedElement(element) ? fb::DType::U8 : fb::DType::I8;
   return fb::DType::Invalid;
 }
 

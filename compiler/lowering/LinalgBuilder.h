@@ -7,10 +7,8 @@
 #ifndef NX_COMPILER_LOWERING_LINALGBUILDER_H
 #define NX_COMPILER_LOWERING_LINALGBUILDER_H
 
-#include "dialects/nx/Nx.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "compiler/lowering/ScalarBuilder.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace nx {
 
@@ -33,10 +31,7 @@ struct Access {
   Dims index;
 };
 
-/// f32 for f16 and bf16, which only memory holds; other types compute as they are.
-mlir::Type computeType(mlir::Type element);
-
-class LinalgBuilder : public mlir::ImplicitLocOpBuilder {
+class LinalgBuilder : public ScalarBuilder {
 public:
   /// Builds at the end of `block`. `symbols` are index values that dominate it.
   LinalgBuilder(mlir::Location loc, mlir::Block *block, mlir::ValueRange symbols);
@@ -104,21 +99,6 @@ public:
                      llvm::ArrayRef<Access> inputs, ScalarBody body);
   /// The usual body of the above.
   static mlir::Value first(mlir::ValueRange args) { return args[0]; }
-
-  // --- Scalars, of any numeric type.
-
-  mlir::Value widen(mlir::Value x);
-  mlir::Value narrow(mlir::Value x, mlir::Type element);
-  mlir::Value scalar(mlir::Type type, double value);
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value sub(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, mlir::Value y);
-  /// Integers round to zero; the divisor is not 0.
-  mlir::Value div(mlir::Value x, mlir::Value y, bool isUnsigned);
-  mlir::Value combine(ReduceKind kind, bool isUnsigned, mlir::Value x, mlir::Value y);
-  mlir::TypedAttr neutral(ReduceKind kind, bool isUnsigned, mlir::Type element);
-  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value x, mlir::Value y);
-  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value loopIndex(unsigned loop);
 
 private:

@@ -23,7 +23,7 @@ Lowered lower(LinalgBuilder &b, IotaOp op);
 // NxToLinalgReduce.cpp
 Lowered lower(LinalgBuilder &b, ReduceOp op);
 Lowered lower(LinalgBuilder &b, ArgReduceOp op);
-Lowered lower(LinalgBuilder &b, CumSumOp op);
+Lowered lower(LinalgBuilder &b, CumulativeOp op);
 Lowered lower(LinalgBuilder &b, SoftmaxOp op);
 Lowered lower(LinalgBuilder &b, LayerNormOp op);
 Lowered lower(LinalgBuilder &b, RmsNormOp op);
@@ -34,6 +34,7 @@ Lowered lower(LinalgBuilder &b, MatmulOp op);
 Lowered lower(LinalgBuilder &b, AttentionOp op);
 Lowered lower(LinalgBuilder &b, ConvOp op);
 Lowered lower(LinalgBuilder &b, PoolOp op);
+Lowered lower(LinalgBuilder &b, ArgPoolOp op);
 
 // NxToLinalgMove.cpp
 Lowered lower(LinalgBuilder &b, TransposeOp op);

@@ -35,10 +35,7 @@ Lowered nx::lower(LinalgBuilder &b, ConstantOp op) {
   auto value = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!value)
     return op.emitOpError("has a value of an unknown form");
-  Type element = value.getElementType();
-  if (signlessElement(element) != element)
-    value = value.bitcast(signlessElement(element));
-  return SizedTensor{arith::ConstantOp::create(b, value), dimsOf(op.getType())};
+  return SizedTensor{arith::ConstantOp::create(b, signlessConstant(value)), dimsOf(op.getType())};
 }
 
 Lowered nx::lower(LinalgBuilder &b, ShapeValueOp op) {
@@ -88,8 +85,8 @@ static Lowered lowerOp(LinalgBuilder &b, Operation *op) {
   if (auto elementwise = dyn_cast<ElementwiseOpInterface>(op))
     return lower(b, elementwise);
   return TypeSwitch<Operation *, Lowered>(op)
-      .Case<ConstantOp, ShapeValueOp, IotaOp, ReduceOp, ArgReduceOp, CumSumOp, SoftmaxOp,
-            LayerNormOp, RmsNormOp, GroupNormOp, MatmulOp, AttentionOp, ConvOp, PoolOp,
+      .Case<ConstantOp, ShapeValueOp, IotaOp, ReduceOp, ArgReduceOp, CumulativeOp, SoftmaxOp,
+            LayerNormOp, RmsNormOp, GroupNormOp, MatmulOp, AttentionOp, ConvOp, PoolOp, ArgPoolOp,
             TransposeOp, ReshapeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp,
             GatherElementsOp, GatherNdOp>([&](auto known) { return lower(b, known); })
       .Default([](Operation *other) -> Lowered {

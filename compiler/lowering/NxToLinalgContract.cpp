@@ -279,31 +279,78 @@ static Value countTaps(LinalgBuilder &b, const Window &w, unsigned place, int64_
   return b.sub(firstFrom(b.index(w.size + after)), firstFrom(b.index(-before)));
 }
 
-Lowered nx::lower(LinalgBuilder &b, PoolOp op) {
-  SizedTensor x = b[op.getInput()];
-  Type source = tensorType(op.getInput()).getElementType(), element = x.element();
-  Dims dims = dimsOf(tensorType(op.getResult()));
-  int64_t spatial = x.rank() - 2;
-  bool isUnsigned = isUnsignedElement(source), isMax = op.getKind() == PoolKind::max;
-  ReduceKind kind = isMax ? ReduceKind::max : ReduceKind::sum;
+namespace {
+/// The nest of a pool over x. Loops: image, channel, place..; then, reduced, tap..
+struct PoolNest {
   SmallVector<Window> windows;
-  for (int64_t i = 0; i < spatial; ++i)
-    windows.push_back({x.dims[i + 2], dims[i + 2], op.getWindow()[i], op.getStrides()[i],
-                       op.getDilations()[i], op.getPadsLo()[i], op.getPadsHi()[i]});
-
-  // Loops: image, channel, place..; then, reduced, tap..
-  unsigned place = 2, tap = 2 + spatial;
-  Dims loops(dims);
+  Dims dims, loops; // of the result; with the taps
   SmallVector<int64_t> reduced;
   Access taps; // only says how many there are
   int64_t numTaps = 1;
-  for (const Window &w : windows) {
-    taps.index.push_back(b.loop(loops.size()));
-    reduced.push_back(loops.size());
-    loops.push_back(b.constant(w.taps));
-    numTaps *= w.taps;
+  unsigned place = 2, tap;
+
+  template <typename OpTy> PoolNest(LinalgBuilder &b, OpTy op, SizedTensor x) : dims(dimsOf(tensorType(op.getResult()))) {
+    tap = dims.size();
+    loops = dims;
+    for (int64_t i = 0, spatial = x.rank() - 2; i < spatial; ++i) {
+      windows.push_back({x.dims[i + 2], dims[i + 2], op.getWindow()[i], op.getStrides()[i],
+                         op.getDilations()[i], op.getPadsLo()[i], op.getPadsHi()[i]});
+      taps.index.push_back(b.loop(loops.size()));
+      reduced.push_back(loops.size());
+      loops.push_back(b.constant(windows[i].taps));
+      numTaps *= windows[i].taps;
+    }
+    taps.tensor = b.empty(ArrayRef(loops).drop_front(tap), x.element());
   }
-  taps.tensor = b.empty(ArrayRef(loops).drop_front(tap), element);
+};
+} // namespace
+
+Lowered nx::lower(LinalgBuilder &b, ArgPoolOp op) {
+  SizedTensor x = b[op.getInput()];
+  bool isUnsigned = isUnsignedElement(tensorType(op.getInput()).getElementType());
+  Type element = computeType(x.element());
+  PoolNest pool(b, op, x);
+  SmallVector<unsigned> outer{0, 1};
+  WindowedInput input = windowedInput(b, x, pool.windows, outer, pool.place, pool.tap);
+  TypedAttr least = b.neutral(ReduceKind::max, isUnsigned, element);
+  SizedTensor best = b.full(pool.dims, least), where = b.full(pool.dims, b.getI64IntegerAttr(-1));
+  SmallVector<SizedTensor> results = b.nest(
+      pool.loops.size(), pool.reduced, {pool.taps}, {b.without(best, pool.reduced), b.without(where, pool.reduced)},
+      [&](ValueRange args) {
+        Value soFar = args[1], index = args[2], inside;
+        Value value = b.widen(input.load(b, outer, arith::ConstantOp::create(b, b.getZeroAttr(x.element()))));
+        Value here = b.index(int64_t(0));
+        for (auto [i, w] : llvm::enumerate(pool.windows)) {
+          Value out = b.mul(b.loopIndex(pool.place + i), b.index(w.stride));
+          Value position = b.sub(b.add(out, b.mul(b.loopIndex(pool.tap + i), b.index(w.dilation))), b.index(w.lo));
+          Value fits = b.compare(arith::CmpIPredicate::ult, position, b.index(w.size));
+          inside = inside ? arith::AndIOp::create(b, inside, fits).getResult() : fits;
+          here = b.add(b.mul(here, b.index(w.size)), position);
+        }
+        Value better;
+        if (isa<FloatType>(element)) {
+          // An unordered comparison takes any NaN; what is taken then stays.
+          better = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, value, soFar);
+          better = arith::AndIOp::create(b, better, arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, soFar, soFar));
+        } else {
+          better = b.compare(isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, value, soFar);
+        }
+        // The first element of a window is taken whatever it is.
+        Value isFirst = b.compare(arith::CmpIPredicate::slt, index, b.scalar(b.getI64Type(), 0));
+        Value take = arith::AndIOp::create(b, inside, arith::OrIOp::create(b, better, isFirst));
+        Value number = arith::IndexCastOp::create(b, b.getI64Type(), here);
+        return SmallVector<Value>{b.select(take, value, soFar), b.select(take, number, index)};
+      });
+  return results[1];
+}
+
+Lowered nx::lower(LinalgBuilder &b, PoolOp op) {
+  SizedTensor x = b[op.getInput()];
+  Type source = tensorType(op.getInput()).getElementType(), element = x.element();
+  bool isUnsigned = isUnsignedElement(source), isMax = op.getKind() == PoolKind::max;
+  ReduceKind kind = isMax ? ReduceKind::max : ReduceKind::sum;
+  PoolNest pool(b, op, x);
+  auto &[windows, dims, loops, reduced, taps, numTaps, place, tap] = pool;
   SmallVector<unsigned> outer{0, 1};
   WindowedInput input = windowedInput(b, x, windows, outer, place, tap);
   SmallVector<Access> operands{taps};
@@ -317,7 +364,7 @@ Lowered nx::lower(LinalgBuilder &b, PoolOp op) {
         Value outside = arith::ConstantOp::create(b, b.neutral(kind, isUnsigned, element));
         return b.widen(input.load(b, outer, outside));
       });
-  if (isMax)
+  if (op.getKind() != PoolKind::avg)
     return rounded(b, total, element);
   return b.map(dims, element, {b.plain(total)}, [&](ValueRange args) {
     Type type = args[0].getType();

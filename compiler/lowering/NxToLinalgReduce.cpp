@@ -84,7 +84,7 @@ Lowered nx::lower(LinalgBuilder &b, ArgReduceOp op) {
   return b.reshape(results[1], dimsOf(type));
 }
 
-Lowered nx::lower(LinalgBuilder &b, CumSumOp op) {
+Lowered nx::lower(LinalgBuilder &b, CumulativeOp op) {
   SizedTensor x = b[op.getX()];
   int64_t axis = op.getAxis();
   // In reverse: over views that run backwards.
@@ -98,11 +98,12 @@ Lowered nx::lower(LinalgBuilder &b, CumSumOp op) {
   Type element = x.element(), wide = computeType(element);
   Dims kept(x.dims);
   kept.erase(kept.begin() + axis);
-  SizedTensor sum = b.full(kept, b.getZeroAttr(wide));
+  bool isUnsigned = isUnsignedElement(tensorType(op.getX()).getElementType());
+  SizedTensor before = b.full(kept, b.neutral(op.getKind(), isUnsigned, wide));
   SizedTensor result =
       b.nest(x.rank(), {axis}, {b.plain(x)},
-             {b.plain(b.empty(x.dims, element)), b.without(sum, {axis})}, [&](ValueRange args) {
-               Value next = b.add(args[2], b.widen(args[0]));
+             {b.plain(b.empty(x.dims, element)), b.without(before, {axis})}, [&](ValueRange args) {
+               Value next = b.combine(op.getKind(), isUnsigned, args[2], b.widen(args[0]));
                Value out = op.getExclusive() ? args[2] : next;
                return SmallVector<Value>{b.narrow(out, element), next};
              })[0];

@@ -75,6 +75,8 @@ private:
     }
     if (isa<AttentionOp>(op))
       return kAttentionFamily;
+    if (isa<ScatterElementsOp, ScatterNdOp, TopKOp, RecurrentOp, DetOp, RoiAlignOp>(op))
+      return kScalarFamily;
     return kLoopsFamily;
   }
 

@@ -30,5 +30,6 @@ inline constexpr llvm::StringLiteral kContractFamily = "contract";
 inline constexpr llvm::StringLiteral kMatmulFamily = "matmul";
 inline constexpr llvm::StringLiteral kAttentionFamily = "attention";
 inline constexpr llvm::StringLiteral kLoopsFamily = "loops";
+inline constexpr llvm::StringLiteral kScalarFamily = "scalar";
 } // namespace nx
 #endif // NX_COMPILER_LOWERING_PASSES_H

@@ -32,8 +32,15 @@ mlir::FailureOr<mlir::RankedTensorType>
 applyRecipe(mlir::RankedTensorType source, mlir::ArrayAttr recipe,
             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// Signless form of an element type: what arith, vector and memory operations use for it.
+/// What arith, vector and memory operations use for an element type: its signless form; for a narrow
+/// type a byte with its bits (integers are extended).
 mlir::Type signlessElement(mlir::Type element);
+
+/// True for types that are stored, moved and cast only: floats of 8 bits and less, integers of 2 and 4 bits.
+bool isNarrowElement(mlir::Type element);
+
+/// The constant as signlessElement has it in memory.
+mlir::DenseElementsAttr signlessConstant(mlir::DenseElementsAttr value);
 
 /// True when integers of this element type are unsigned (booleans are).
 bool isUnsignedElement(mlir::Type element);

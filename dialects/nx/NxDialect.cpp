@@ -108,7 +108,14 @@ LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
 // Shared helpers
 //===----------------------------------------------------------------------===//
 
+bool nx::isNarrowElement(Type element) {
+  return element.getIntOrFloatBitWidth() < 8 ? !element.isInteger(1)
+                                              : isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+}
+
 Type nx::signlessElement(Type element) {
+  if (isNarrowElement(element))
+    return IntegerType::get(element.getContext(), 8);
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(element.getContext(), integer.getWidth());
   return element;
@@ -116,6 +123,20 @@ Type nx::signlessElement(Type element) {
 
 bool nx::isUnsignedElement(Type element) {
   return element.isUnsignedInteger() || element.isInteger(1);
+}
+
+DenseElementsAttr nx::signlessConstant(DenseElementsAttr value) {
+  Type element = value.getElementType(), memory = signlessElement(element);
+  if (memory == element)
+    return value;
+  if (!isNarrowElement(element))
+    return value.bitcast(memory);
+  auto byteOf = [&](APInt bits) { return isUnsignedElement(element) || isa<FloatType>(element) ? bits.zext(8) : bits.sext(8); };
+  if (element.getIntOrFloatBitWidth() == 8)
+    return value.bitcast(memory);
+  if (isa<FloatType>(element))
+    return value.mapValues(memory, [&](const APFloat &number) { return byteOf(number.bitcastToAPInt()); });
+  return value.mapValues(memory, [&](const APInt &number) { return byteOf(number); });
 }
 
 SmallVector<StringRef> nx::symbolNames(Operation *op) {

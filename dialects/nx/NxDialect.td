@@ -15,7 +15,8 @@ def Nx_Dialect : Dialect {
   let description = [{
     A graph of operations on ranked tensors, the same for every frontend. Values are immutable; the
     element types are `f64 f32 f16 bf16 i64 i32 i16 i8 ui64 ui32 ui16 ui8 i1`. Signless integers
-    are signed, as in most of MLIR; unsigned ones are spelled `uiN`. `i1` is a boolean.
+    are signed, as in most of MLIR; unsigned ones are spelled `uiN`. `i1` is a boolean. Floats of 8 and 4 bits and
+    integers of 4 and 2 bits are narrow types: they are stored, moved and cast, and take a byte each.
 
     **Sizes.** A dynamic dimension is never anonymous: the tensor's encoding `#nx.dims` gives each
     dimension as an expression over the program's symbols `s0, s1, ...`. The function's attribute
@@ -109,18 +110,30 @@ def Nx_ComparePredicate : Nx_Enum<"ComparePredicate", "comparison", [
   I32EnumCase<"eq", 0>, I32EnumCase<"ne", 1>, I32EnumCase<"lt", 2>, I32EnumCase<"le", 3>,
   I32EnumCase<"gt", 4>, I32EnumCase<"ge", 5>]>;
 def Nx_ComparePredicateAttr : Nx_EnumAttr<Nx_ComparePredicate, "compare_predicate">;
-def Nx_PoolKind : Nx_Enum<"PoolKind", "pooling", [I32EnumCase<"max", 0>, I32EnumCase<"avg", 1>]>;
+def Nx_PoolKind : Nx_Enum<"PoolKind", "pooling", [I32EnumCase<"max", 0>, I32EnumCase<"avg", 1>, I32EnumCase<"sum", 2>]>;
 def Nx_PoolKindAttr : Nx_EnumAttr<Nx_PoolKind, "pool_kind">;
 def Nx_PadMode : Nx_Enum<"PadMode", "what lies outside", [
   I32EnumCase<"constant", 0>, I32EnumCase<"edge", 1>, I32EnumCase<"reflect", 2>, I32EnumCase<"wrap", 3>]>;
 def Nx_PadModeAttr : Nx_EnumAttr<Nx_PadMode, "pad_mode">;
 
-def Nx_Element : AnyTypeOf<[F64, F32, F16, BF16, I64, I32, I16, I8, I1, UI64, UI32, UI16, UI8],
-    "nx element type">;
+def Nx_ScatterKind : Nx_Enum<"ScatterKind", "what becomes of an update and the element it meets", [
+  I32EnumCase<"set", 0>, I32EnumCase<"add", 1>, I32EnumCase<"mul", 2>, I32EnumCase<"max", 3>, I32EnumCase<"min", 4>]>;
+def Nx_ScatterKindAttr : Nx_EnumAttr<Nx_ScatterKind, "scatter_kind">;
+def Nx_RecurrentKind : Nx_Enum<"RecurrentKind", "recurrent layer", [
+  I32EnumCase<"rnn", 0>, I32EnumCase<"gru", 1>, I32EnumCase<"lstm", 2>]>;
+def Nx_RecurrentKindAttr : Nx_EnumAttr<Nx_RecurrentKind, "recurrent_kind">;
+
+// What operations compute with, and what is only stored, moved and cast.
+def Nx_Number : AnyTypeOf<[F64, F32, F16, BF16, I64, I32, I16, I8, I1, UI64, UI32, UI16, UI8], "number type">;
+def Nx_Narrow : AnyTypeOf<[F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN, I<4>, UI<4>, I<2>, UI<2>],
+    "narrow type">;
+def Nx_Element : AnyTypeOf<[Nx_Number, Nx_Narrow], "nx element type">;
 // Ranked, with `#nx.dims` when any dimension is dynamic.
 def Nx_Tensor : Type<And<[RankedTensorOf<[Nx_Element]>.predicate,
     CPred<"::nx::hasKnownDims(::llvm::cast<::mlir::RankedTensorType>($_self))">]>,
     "ranked tensor whose dynamic dimensions have #nx.dims", "::mlir::RankedTensorType">;
+def Nx_NumberTensor : Type<And<[Nx_Tensor.predicate, RankedTensorOf<[Nx_Number]>.predicate]>,
+    "tensor of numbers that nx computes with", "::mlir::RankedTensorType">;
 def Nx_FloatTensor : Type<And<[Nx_Tensor.predicate,
     RankedTensorOf<[F64, F32, F16, BF16]>.predicate]>, "tensor of floats", "::mlir::RankedTensorType">;
 def Nx_IndexTensor : Type<And<[Nx_Tensor.predicate,

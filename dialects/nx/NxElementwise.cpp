@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nx/NarrowFloats.h"
 #include "dialects/nx/Nx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -374,6 +375,17 @@ Value CompareOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
   return e.isFloat(args[0].getType()) ? e.cmpf(fp, args[0], args[1]) : e.cmpi(ip, args[0], args[1]);
 }
 
+Value BitcastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
+  Emitter e{builder, loc};
+  Value x = args[0];
+  // 16-bit floats may arrive widened.
+  Type from = e.like(x.getType(), signlessElement(elementOf(getX())));
+  Type to = e.like(x.getType(), signlessElement(elementOf(getResult())));
+  if (x.getType() != from)
+    x = e.make<arith::TruncFOp>(from, x);
+  return to == from ? x : e.make<arith::BitcastOp>(to, x);
+}
+
 Value CastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
   Emitter e{builder, loc};
   Value x = args[0];
@@ -381,6 +393,21 @@ Value CastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
   Type target = e.like(x.getType(), signlessElement(to));
   unsigned toWidth = to.getIntOrFloatBitWidth();
   bool fromUnsigned = isUnsignedElement(from), toUnsigned = isUnsignedElement(to);
+
+  // Narrow types are bytes: floats become f32 on the way in, and come from f32.
+  if (isNarrowElement(from) && isa<FloatType>(from)) {
+    x = decodeNarrowFloat(builder, loc, x, cast<FloatType>(from));
+    from = builder.getF32Type();
+  }
+  if (isNarrowElement(to) && isa<FloatType>(to)) {
+    Type f32 = e.like(x.getType(), builder.getF32Type());
+    if (!e.isFloat(x.getType()))
+      x = fromUnsigned ? e.make<arith::UIToFPOp>(f32, x) : e.make<arith::SIToFPOp>(f32, x);
+    unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+    if (width != 32)
+      x = width < 32 ? e.make<arith::ExtFOp>(f32, x) : e.make<arith::TruncFOp>(f32, x);
+    return encodeNarrowFloat(builder, loc, x, cast<FloatType>(to), getOverflow(), getRound());
+  }
 
   if (e.isFloat(x.getType())) {
     if (to.isInteger(1))
@@ -415,15 +442,26 @@ Value CastOp::emitScalar(OpBuilder &builder, Location loc, ValueRange args) {
                          : e.make<arith::FPToSIOp>(target, inside);
     APInt least = toUnsigned ? APInt(toWidth, 0) : APInt::getSignedMinValue(toWidth);
     APInt greatest = toUnsigned ? APInt::getMaxValue(toWidth) : APInt::getSignedMaxValue(toWidth);
-    n = e.select(tooHigh, e.i(target, greatest.getSExtValue()), n);
-    return e.select(tooLow, e.i(target, least.getSExtValue()), n);
+    auto bound = [&](const APInt &value) {
+      return e.i(target, toUnsigned ? int64_t(value.getZExtValue()) : value.getSExtValue());
+    };
+    return e.select(tooLow, bound(least), e.select(tooHigh, bound(greatest), n));
   }
 
   if (isa<FloatType>(to))
     return fromUnsigned ? e.make<arith::UIToFPOp>(target, x) : e.make<arith::SIToFPOp>(target, x);
   if (to.isInteger(1))
     return e.cmpi(arith::CmpIPredicate::ne, x, e.zero(x.getType()));
-  unsigned fromWidth = from.getIntOrFloatBitWidth();
+  if (isNarrowElement(to)) {
+    // The low bits, extended to the byte.
+    Type byte = e.like(x.getType(), builder.getI8Type());
+    if (x.getType() != byte)
+      x = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth() < 8 ? e.make<arith::ExtUIOp>(byte, x)
+                                                                       : e.make<arith::TruncIOp>(byte, x);
+    Value amount = e.i(byte, 8 - toWidth), high = e.make<arith::ShLIOp>(x, amount);
+    return toUnsigned ? e.make<arith::ShRUIOp>(high, amount) : e.make<arith::ShRSIOp>(high, amount);
+  }
+  unsigned fromWidth = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
   if (fromWidth < toWidth)
     return fromUnsigned ? e.make<arith::ExtUIOp>(target, x) : e.make<arith::ExtSIOp>(target, x);
   if (fromWidth > toWidth)

@@ -175,6 +175,20 @@ LogicalResult SelectOp::verify() {
 
 OpFoldResult CastOp::fold(FoldAdaptor) { return getX().getType() == getType() ? getX() : Value(); }
 
+LogicalResult CastOp::verify() {
+  if (!llvm::is_contained({"up", "down", "nearest"}, getRound()))
+    return emitOpError() << "rounds up, down or to nearest, not '" << getRound() << "'";
+  return success();
+}
+
+LogicalResult BitcastOp::verify() {
+  auto bits = [](RankedTensorType type) { return type.getElementTypeBitWidth(); };
+  if (bits(typeOf(getX())) != bits(getType()))
+    return emitOpError() << "reads elements of " << bits(typeOf(getX())) << " bits as elements of " << bits(getType());
+  return success();
+}
+OpFoldResult BitcastOp::fold(FoldAdaptor) { return getX().getType() == getType() ? getX() : Value(); }
+
 //===----------------------------------------------------------------------===//
 // Contraction, convolution, attention
 //===----------------------------------------------------------------------===//
@@ -217,17 +231,12 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 /// Output size of a window that slides over `size` elements.
 static AffineExpr windowedSize(AffineExpr size, int64_t window, int64_t stride, int64_t dilation,
                                int64_t lo, int64_t hi, bool ceil) {
-  AffineExpr span = size + (lo + hi - dilation * (window - 1) - 1);
-  AffineExpr count = (ceil ? span.ceilDiv(stride) : span.floorDiv(stride)) + 1;
-  // With ceil, the last window may start in the right-hand padding: then it is dropped. Sizes of
-  // symbols are not known here, and frontends only ask for ceil with static ones.
-  auto constant = constantOf(size);
-  if (ceil && constant) {
-    auto n = constantOf(count);
-    if ((*n - 1) * stride >= *constant + lo)
-      count = count - 1;
-  }
-  return normalize(count);
+  int64_t extent = dilation * (window - 1) + 1;
+  if (!ceil)
+    return normalize((size + (lo + hi - extent)).floorDiv(stride) + 1);
+  // Rounded up, but no window starts behind the last element: of the two numbers of windows that this
+  // gives, both quotients by the stride, the smaller one.
+  return normalize((size + (lo + std::min(hi - extent, -stride))).ceilDiv(stride) + 1);
 }
 
 static LogicalResult checkWindows(std::optional<Location> location, RankedTensorType input,
@@ -298,6 +307,20 @@ LogicalResult PoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
     dims.push_back(windowedSize(dimOf(input, i + 2), size, op.getStrides()[i], op.getDilations()[i],
                                 op.getPadsLo()[i], op.getPadsHi()[i], bool(op.getCeilMode())));
   types.push_back(withDims(input, dims));
+  return success();
+}
+
+LogicalResult ArgPoolOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor op,
+                                          SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(op.getInput());
+  if (failed(checkWindows(location, input, op.getWindow(), op.getStrides(), op.getDilations(),
+                          op.getPadsLo(), op.getPadsHi())))
+    return failure();
+  SmallVector<AffineExpr> dims{dimOf(input, 0), dimOf(input, 1)};
+  for (auto [i, size] : llvm::enumerate(op.getWindow()))
+    dims.push_back(windowedSize(dimOf(input, i + 2), size, op.getStrides()[i], op.getDilations()[i],
+                                op.getPadsLo()[i], op.getPadsHi()[i], bool(op.getCeilMode())));
+  types.push_back(tensorOf(dims, IntegerType::get(context, 64)));
   return success();
 }
 
@@ -374,9 +397,11 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *context, std::optional<
   return success();
 }
 
-LogicalResult CumSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor op,
+LogicalResult CumulativeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor op,
                                          SmallVectorImpl<Type> &types) {
   types.push_back(op.getX().getType());
+  if (op.getKind() == ReduceKind::mean)
+    return emitOptionalError(location, "cumulative is sum, prod, max or min");
   return checkAxis(location, op.getAxis(), rankOf(op.getX()));
 }
 
@@ -667,6 +692,134 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *, std::optional<Location
   dims.pop_back();
   llvm::append_range(dims, ArrayRef(dimsOf(x)).drop_front(batch + *tuple));
   types.push_back(withDims(x, dims));
+  return success();
+}
+
+/// What both scatters ask for beside the shapes.
+static LogicalResult checkScatter(std::optional<Location> location, RankedTensorType x, RankedTensorType updates,
+                                  ScatterKind kind) {
+  if (updates.getElementType() != x.getElementType())
+    return emitOptionalError(location, "scatters updates of another element type");
+  if (x.getElementType().isInteger(1) && (kind == ScatterKind::add || kind == ScatterKind::mul))
+    return emitOptionalError(location, "scatters booleans by set, max (or) or min (and)");
+  return success();
+}
+
+LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor op,
+                                                  SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(op.getX()), indices = typeOf(op.getIndices()), updates = typeOf(op.getUpdates());
+  if (failed(checkAxis(location, op.getAxis(), x.getRank())) ||
+      failed(checkScatter(location, x, updates, op.getReduction())))
+    return failure();
+  bool fits = indices.getRank() == x.getRank() && updates.getRank() == x.getRank();
+  for (int64_t i = 0; fits && i < x.getRank(); ++i) {
+    auto count = constantOf(dimOf(indices, i)), size = constantOf(dimOf(x, i));
+    fits = mayBeEqual(dimOf(indices, i), dimOf(updates, i)) &&
+           (i == int64_t(op.getAxis()) || !count || !size || *count <= *size);
+  }
+  if (!fits)
+    return emitOptionalError(location, "scatter_elements of updates ", shapeText(updates), " by indices ",
+                             shapeText(indices), " into ", shapeText(x), ": sizes do not fit");
+  types.push_back(x);
+  return success();
+}
+
+LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor op,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(op.getX()), indices = typeOf(op.getIndices()), updates = typeOf(op.getUpdates());
+  if (failed(checkScatter(location, x, updates, op.getReduction())))
+    return failure();
+  int64_t outer = indices.getRank() - 1;
+  std::optional<int64_t> tuple = outer < 0 ? std::nullopt : constantOf(dimOf(indices, outer));
+  bool fits = tuple && *tuple <= x.getRank() && updates.getRank() == outer + x.getRank() - *tuple;
+  for (int64_t i = 0; fits && i < updates.getRank(); ++i)
+    fits = mayBeEqual(dimOf(updates, i), i < outer ? dimOf(indices, i) : dimOf(x, *tuple + i - outer));
+  if (!fits)
+    return emitOptionalError(location, "scatter_nd of updates ", shapeText(updates), " by indices ",
+                             shapeText(indices), " into ", shapeText(x), ": sizes do not fit");
+  types.push_back(x);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Order, recurrence, linear algebra, regions
+//===----------------------------------------------------------------------===//
+
+LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor op,
+                                       SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(op.getX());
+  if (failed(checkAxis(location, op.getAxis(), x.getRank())))
+    return failure();
+  if (op.getK().getExprs().size() != 1)
+    return emitOptionalError(location, "k is one expression");
+  SmallVector<AffineExpr> dims = dimsOf(x);
+  auto size = constantOf(dims[op.getAxis()]), k = constantOf(op.getK().getExprs()[0]);
+  if (k && (*k < 0 || (size && *k > *size)))
+    return emitOptionalError(location, "the first ", *k, " of ", dimToString(dims[op.getAxis()]), " elements");
+  dims[op.getAxis()] = op.getK().getExprs()[0];
+  types.push_back(withDims(x, dims));
+  types.push_back(tensorOf(dims, IntegerType::get(context, 64)));
+  return success();
+}
+
+LogicalResult RecurrentOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor op,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(op.getInput()), recurrence = typeOf(op.getRecurrence()), state = typeOf(op.getState());
+  RecurrentKind kind = op.getKind();
+  int64_t gates = kind == RecurrentKind::rnn ? 1 : kind == RecurrentKind::gru ? 3 : 4;
+  size_t functions = kind == RecurrentKind::rnn ? 1 : kind == RecurrentKind::gru ? 2 : 3;
+  if (input.getRank() != 3 || recurrence.getRank() != 2 || state.getRank() != 2)
+    return emitOptionalError(location, "recurrent needs an input [T, B, gates * H], weights [gates * H, H] and a state [B, H]");
+  AffineExpr batch = dimOf(input, 1), hidden = dimOf(state, 1);
+  auto has = [&](Value value, ArrayRef<AffineExpr> dims) {
+    if (!value)
+      return true;
+    SmallVector<AffineExpr> own = dimsOf(typeOf(value));
+    return own.size() == dims.size() && llvm::all_of(llvm::zip(own, dims), [](auto pair) {
+             return mayBeEqual(std::get<0>(pair), std::get<1>(pair));
+           });
+  };
+  if (!mayBeEqual(dimOf(input, 2), hidden * gates) || !has(op.getRecurrence(), {hidden * gates, hidden}) ||
+      !has(op.getState(), {batch, hidden}) || !has(op.getCell(), {batch, hidden}) ||
+      !has(op.getRecurrentBias(), {hidden}) || !has(op.getPeephole(), {hidden * 3}) || !has(op.getLengths(), {batch}))
+    return emitOptionalError(location, "recurrent over ", shapeText(input), " with weights ", shapeText(recurrence),
+                             " and a state ", shapeText(state), ": sizes do not fit ", gates, " gates");
+  if (op.getActivations().size() != functions || op.getParameters().size() != 2 * functions)
+    return emitOptionalError(location, "needs ", functions, " activations with two parameters each");
+  static constexpr StringLiteral known[] = {"Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh", "Sigmoid",
+                                            "Softplus", "Softsign", "Tanh", "ThresholdedRelu"};
+  for (Attribute activation : op.getActivations())
+    if (!llvm::is_contained(known, cast<StringAttr>(activation).getValue()))
+      return emitOptionalError(location, "there is no activation ", activation);
+  for (Value operand : {op.getRecurrence(), op.getState(), op.getCell(), op.getRecurrentBias(), op.getPeephole()})
+    if (operand && typeOf(operand).getElementType() != input.getElementType())
+      return emitOptionalError(location, "all operands but the lengths have one element type");
+  types.push_back(withDims(input, {dimOf(input, 0), batch, hidden}));
+  types.append(2, withDims(input, {batch, hidden}));
+  return success();
+}
+
+LogicalResult DetOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor op,
+                                      SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(op.getX());
+  int64_t rank = x.getRank();
+  if (rank < 2 || !mayBeEqual(dimOf(x, rank - 2), dimOf(x, rank - 1)))
+    return emitOptionalError(location, "det needs square matrices, got ", shapeText(x));
+  types.push_back(withDims(x, ArrayRef(dimsOf(x)).drop_back(2)));
+  return success();
+}
+
+LogicalResult RoiAlignOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor op,
+                                           SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(op.getX()), rois = typeOf(op.getRois()), images = typeOf(op.getImages());
+  if (x.getRank() != 4 || rois.getRank() != 2 || images.getRank() != 1 || constantOf(dimOf(rois, 1)) != 4 ||
+      !mayBeEqual(dimOf(rois, 0), dimOf(images, 0)))
+    return emitOptionalError(location, "roi_align needs images [N, C, H, W], regions [R, 4] and their images [R], got ",
+                             shapeText(x), ", ", shapeText(rois), " and ", shapeText(images));
+  if (int64_t(op.getHeight()) < 1 || int64_t(op.getWidth()) < 1 || int64_t(op.getSampling()) < 0)
+    return emitOptionalError(location, "roi_align needs a positive height and width, and no negative sampling");
+  types.push_back(withDims(x, {dimOf(rois, 0), dimOf(x, 1), getAffineConstantExpr(op.getHeight(), context),
+                               getAffineConstantExpr(op.getWidth(), context)}));
   return success();
 }
 

@@ -143,15 +143,15 @@ class Nx_UnaryOp<string mnemonic, string meaning, Type type = Nx_FloatTensor>
   let summary = meaning # ", element by element";
   let description = "Example: `%y = nx." # mnemonic # " %x : (tensor<4xf32>) -> tensor<4xf32>`";
 }
-class Nx_BinaryOp<string mnemonic, string meaning, Type type = Nx_Tensor, list<Trait> traits = []>
+class Nx_BinaryOp<string mnemonic, string meaning, Type type = Nx_NumberTensor, list<Trait> traits = []>
     : Nx_ElementwiseOp<mnemonic, (ins type:$lhs, type:$rhs), [SameOperandsElementType] # traits> {
   let summary = meaning # ", element by element with broadcasting";
   let description = "Example: `%z = nx." # mnemonic # " %x, %y : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>`";
 }
 
-def Nx_AbsOp : Nx_UnaryOp<"abs", "absolute value", Nx_Tensor>;
-def Nx_NegOp : Nx_UnaryOp<"neg", "negation", Nx_Tensor>;
-def Nx_SignOp : Nx_UnaryOp<"sign", "-1, 0 or 1; NaN stays", Nx_Tensor>;
+def Nx_AbsOp : Nx_UnaryOp<"abs", "absolute value", Nx_NumberTensor>;
+def Nx_NegOp : Nx_UnaryOp<"neg", "negation", Nx_NumberTensor>;
+def Nx_SignOp : Nx_UnaryOp<"sign", "-1, 0 or 1; NaN stays", Nx_NumberTensor>;
 def Nx_ExpOp : Nx_UnaryOp<"exp", "e to the x">;
 def Nx_Expm1Op : Nx_UnaryOp<"expm1", "e to the x, minus 1">;
 def Nx_LogOp : Nx_UnaryOp<"log", "natural logarithm">;
@@ -176,11 +176,11 @@ def Nx_CeilOp : Nx_UnaryOp<"ceil", "least integer not below">;
 def Nx_FloorOp : Nx_UnaryOp<"floor", "greatest integer not above">;
 def Nx_RoundOp : Nx_UnaryOp<"round", "nearest integer, ties to even">;
 def Nx_TruncOp : Nx_UnaryOp<"trunc", "integer part">;
-def Nx_ReluOp : Nx_UnaryOp<"relu", "max(x, 0); NaN stays", Nx_Tensor>;
+def Nx_ReluOp : Nx_UnaryOp<"relu", "max(x, 0); NaN stays", Nx_NumberTensor>;
 def Nx_SigmoidOp : Nx_UnaryOp<"sigmoid", "1 / (1 + exp(-x))">;
 def Nx_SiluOp : Nx_UnaryOp<"silu", "x * sigmoid(x)">;
 def Nx_SoftplusOp : Nx_UnaryOp<"softplus", "log(1 + exp(x))">;
-def Nx_NotOp : Nx_UnaryOp<"not", "logical not of booleans, bitwise not of integers", Nx_Tensor>;
+def Nx_NotOp : Nx_UnaryOp<"not", "logical not of booleans, bitwise not of integers", Nx_NumberTensor>;
 
 def Nx_GeluOp : Nx_ElementwiseOp<"gelu", (ins Nx_FloatTensor:$x, UnitAttr:$tanh)> {
   let summary = "Gaussian error linear unit";
@@ -212,14 +212,14 @@ def Nx_IsInfOp : Nx_ElementwiseOp<"is_inf",
   let resultElement = "::mlir::IntegerType::get(context, 1)";
 }
 
-def Nx_AddOp : Nx_BinaryOp<"add", "sum", Nx_Tensor, [Commutative]>;
+def Nx_AddOp : Nx_BinaryOp<"add", "sum", Nx_NumberTensor, [Commutative]>;
 def Nx_SubOp : Nx_BinaryOp<"sub", "difference">;
-def Nx_MulOp : Nx_BinaryOp<"mul", "product", Nx_Tensor, [Commutative]>;
+def Nx_MulOp : Nx_BinaryOp<"mul", "product", Nx_NumberTensor, [Commutative]>;
 def Nx_DivOp : Nx_BinaryOp<"div", "quotient; of integers rounded to zero, x / 0 gives 0 and the least value / -1 wraps">;
 def Nx_FloorDivOp : Nx_BinaryOp<"floor_div", "quotient rounded down; integers as in div otherwise">;
 def Nx_RemOp : Nx_BinaryOp<"rem", "remainder with the dividend's sign (C's fmod and %); of integers by 0 gives 0">;
 def Nx_ModOp : Nx_BinaryOp<"mod", "remainder with the divisor's sign (Python's %); of integers by 0 gives 0">;
-def Nx_PowOp : Nx_ElementwiseOp<"pow", (ins Nx_Tensor:$lhs, Nx_Tensor:$rhs)> {
+def Nx_PowOp : Nx_ElementwiseOp<"pow", (ins Nx_NumberTensor:$lhs, Nx_NumberTensor:$rhs)> {
   let summary = "lhs to the power of rhs, with broadcasting; the result has the type of lhs";
   let description = [{
     Integer powers of integers are exact modulo 2^bits; a negative exponent gives 0, except for bases 1 and -1.
@@ -227,16 +227,16 @@ def Nx_PowOp : Nx_ElementwiseOp<"pow", (ins Nx_Tensor:$lhs, Nx_Tensor:$rhs)> {
     Example: `%z = nx.pow %x, %y : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>`
   }];
 }
-def Nx_MaxOp : Nx_BinaryOp<"max", "the greater; NaN wins", Nx_Tensor, [Commutative]>;
-def Nx_MinOp : Nx_BinaryOp<"min", "the lesser; NaN wins", Nx_Tensor, [Commutative]>;
-def Nx_AndOp : Nx_BinaryOp<"and", "logical and of booleans, bitwise and of integers", Nx_Tensor, [Commutative]>;
-def Nx_OrOp : Nx_BinaryOp<"or", "logical or of booleans, bitwise or of integers", Nx_Tensor, [Commutative]>;
-def Nx_XorOp : Nx_BinaryOp<"xor", "exclusive or", Nx_Tensor, [Commutative]>;
+def Nx_MaxOp : Nx_BinaryOp<"max", "the greater; NaN wins", Nx_NumberTensor, [Commutative]>;
+def Nx_MinOp : Nx_BinaryOp<"min", "the lesser; NaN wins", Nx_NumberTensor, [Commutative]>;
+def Nx_AndOp : Nx_BinaryOp<"and", "logical and of booleans, bitwise and of integers", Nx_NumberTensor, [Commutative]>;
+def Nx_OrOp : Nx_BinaryOp<"or", "logical or of booleans, bitwise or of integers", Nx_NumberTensor, [Commutative]>;
+def Nx_XorOp : Nx_BinaryOp<"xor", "exclusive or", Nx_NumberTensor, [Commutative]>;
 def Nx_ShlOp : Nx_BinaryOp<"shl", "left shift of integers; by the width or more gives 0">;
 def Nx_ShrOp : Nx_BinaryOp<"shr", "right shift of integers, arithmetic for signed ones; by the width or more gives 0 or -1">;
 
 def Nx_CompareOp : Nx_ElementwiseOp<"compare",
-    (ins Nx_Tensor:$lhs, Nx_Tensor:$rhs, Nx_ComparePredicateAttr:$predicate), [SameOperandsElementType]> {
+    (ins Nx_NumberTensor:$lhs, Nx_NumberTensor:$rhs, Nx_ComparePredicateAttr:$predicate), [SameOperandsElementType]> {
   let summary = "Comparison with broadcasting; comparisons with NaN are false, except ne";
   let description = [{
     Example: `%z = nx.compare %x, %y {predicate = #nx<compare_predicate lt>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xi1>`
@@ -253,13 +253,26 @@ def Nx_CastOp : Nx_PureOp<"cast", [DeclareOpInterfaceMethods<ElementwiseOpInterf
   let summary = "Conversion of the element type";
   let description = [{
     Float to integer rounds to zero and saturates, NaN gives 0; to boolean is `x != 0`; integers wrap;
-    floats round to nearest even.
+    floats round to nearest even. What is too large for an 8-bit float becomes its greatest number, or, with
+    `overflow`, infinity where it has one and else NaN. `f8E8M0FNU` holds powers of two; `round` says which one a number
+    between two becomes: `up`, `down` or `nearest`.
 
     Example: `%y = nx.cast %x : (tensor<4xi64>) -> tensor<4xf32>`
   }];
+  let arguments = (ins Nx_Tensor:$x, UnitAttr:$overflow, DefaultValuedAttr<StrAttr, "\"up\"">:$round);
+  let results = (outs Nx_Tensor:$result);
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Nx_BitcastOp : Nx_PureOp<"bitcast", [DeclareOpInterfaceMethods<ElementwiseOpInterface>,
+    ShardingRuleOpInterface, SameOperandsAndResultShape]> {
+  let summary = "The same bits read as another element type of the same width";
+  let description = "Example: `%y = nx.bitcast %x : (tensor<4xf32>) -> tensor<4xi32>`";
   let arguments = (ins Nx_Tensor:$x);
   let results = (outs Nx_Tensor:$result);
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,7 +287,7 @@ def Nx_MatmulOp : Nx_InferredOp<"matmul", [SameOperandsElementType, Nx_HasRule]>
 
     Example: `%c = nx.matmul %a, %b : (tensor<4x128x64xf32>, tensor<64x32xf32>) -> tensor<4x128x32xf32>`
   }];
-  let arguments = (ins Nx_Tensor:$lhs, Nx_Tensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let arguments = (ins Nx_NumberTensor:$lhs, Nx_NumberTensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let results = (outs Nx_Tensor:$result);
 }
 
@@ -287,23 +300,37 @@ def Nx_ConvOp : Nx_InferredOp<"conv", [SameOperandsElementType, Nx_HasRuleAndPar
     Example: `%y = nx.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 1, 1>,
     pads_hi = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x3x224x224xf32>, tensor<8x3x3x3xf32>) -> tensor<1x8x112x112xf32>`
   }];
-  let arguments = (ins Nx_Tensor:$input, Nx_Tensor:$weight, Optional<Nx_Tensor>:$bias,
+  let arguments = (ins Nx_NumberTensor:$input, Nx_NumberTensor:$weight, Optional<Nx_NumberTensor>:$bias,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_lo, DenseI64ArrayAttr:$pads_hi, I64Attr:$groups);
   let results = (outs Nx_Tensor:$result);
 }
 
 def Nx_PoolOp : Nx_InferredOp<"pool", [Nx_HasRule]> {
-  let summary = "Max or average over windows of the spatial dimensions";
+  let summary = "Max, average or sum over windows of the spatial dimensions";
   let description = [{
     `input [N, C, spatial..]`. A maximum ignores padding; an average divides by the window's size
     (`count_include_pad`) or by the number of elements inside the input. `ceil_mode` rounds the output
     size up; a window then never starts in the right-hand padding.
   }];
-  let arguments = (ins Nx_Tensor:$input, Nx_PoolKindAttr:$kind, DenseI64ArrayAttr:$window,
+  let arguments = (ins Nx_NumberTensor:$input, Nx_PoolKindAttr:$kind, DenseI64ArrayAttr:$window,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_lo, DenseI64ArrayAttr:$pads_hi,
       UnitAttr:$ceil_mode, UnitAttr:$count_include_pad);
+  let results = (outs Nx_Tensor:$result);
+}
+
+def Nx_ArgPoolOp : Nx_InferredOp<"arg_pool", [Nx_HasRule]> {
+  let summary = "Where in its image the greatest element of each window lies";
+  let description = [{
+    The windows are those of nx.pool. The result (i64) counts the elements of the spatial dimensions in row-major
+    order; of equal elements the first one wins, and NaN wins over all.
+
+    Example: `%i = nx.arg_pool %x {window = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>,
+    pads_lo = array<i64: 0>, pads_hi = array<i64: 0>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xi64>`
+  }];
+  let arguments = (ins Nx_NumberTensor:$input, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_lo, DenseI64ArrayAttr:$pads_hi, UnitAttr:$ceil_mode);
   let results = (outs Nx_Tensor:$result);
 }
 
@@ -341,7 +368,7 @@ def Nx_ReduceOp : Nx_InferredOp<"reduce", [Nx_HasRule]> {
 
     Example: `%m = nx.reduce %x {kind = #nx<reduce_kind mean>, axes = array<i64: 1>, keep_dims} : (tensor<4x8xf32>) -> tensor<4x1xf32>`
   }];
-  let arguments = (ins Nx_Tensor:$x, Nx_ReduceKindAttr:$kind, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
+  let arguments = (ins Nx_NumberTensor:$x, Nx_ReduceKindAttr:$kind, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
   let results = (outs Nx_Tensor:$result);
 }
 
@@ -350,14 +377,19 @@ def Nx_ArgReduceOp : Nx_InferredOp<"arg_reduce", [Nx_HasRule]> {
   let description = [{
     `kind` is max or min. Of equal elements the first one wins, with `select_last` the last; NaN wins over all. The result is i64.
   }];
-  let arguments = (ins Nx_Tensor:$x, Nx_ReduceKindAttr:$kind, I64Attr:$axis, UnitAttr:$keep_dims, UnitAttr:$select_last);
+  let arguments = (ins Nx_NumberTensor:$x, Nx_ReduceKindAttr:$kind, I64Attr:$axis, UnitAttr:$keep_dims, UnitAttr:$select_last);
   let results = (outs Nx_Tensor:$result);
 }
 
-def Nx_CumSumOp : Nx_InferredOp<"cumsum", [Nx_HasRule]> {
-  let summary = "Running sum along an axis";
-  let description = "`exclusive` leaves the element itself out; `reverse` runs from the end.";
-  let arguments = (ins Nx_Tensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+def Nx_CumulativeOp : Nx_InferredOp<"cumulative", [Nx_HasRule]> {
+  let summary = "Running sum, product, maximum or minimum along an axis";
+  let description = [{
+    `exclusive` leaves the element itself out; `reverse` runs from the end. `kind` is any but mean.
+
+    Example: `%y = nx.cumulative %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>`
+  }];
+  let arguments = (ins Nx_NumberTensor:$x, I64Attr:$axis, DefaultValuedAttr<Nx_ReduceKindAttr, "::nx::ReduceKind::sum">:$kind,
+      UnitAttr:$exclusive, UnitAttr:$reverse);
   let results = (outs Nx_Tensor:$result);
 }
 
@@ -468,6 +500,106 @@ def Nx_GatherNdOp : Nx_InferredOp<"gather_nd", [Nx_HasRule]> {
   let description = "The last dimension of `indices` holds one index tuple; the first `batch_dims` dimensions are shared.";
   let arguments = (ins Nx_Tensor:$x, Nx_IndexTensor:$indices, I64Attr:$batch_dims);
   let results = (outs Nx_Tensor:$result);
+}
+
+def Nx_ScatterElementsOp : Nx_InferredOp<"scatter_elements", [Nx_HasRule]> {
+  let summary = "x with updates at x[.., indices[.., i, ..], ..], the index on `axis`";
+  let description = [{
+    All have one rank; `indices` and `updates` have one shape, which may be smaller than that of x outside of the axis
+    too. `reduction` says what becomes of an update and the element that it meets; updates of one element
+    are applied in the order of their indices. Negative indices count from the end, others out of range stop the
+    execution with an error.
+
+    Example: `%y = nx.scatter_elements %x, %i, %u {axis = 0 : i64, reduction = #nx<scatter_kind add>}
+    : (tensor<4x8xf32>, tensor<2x8xi64>, tensor<2x8xf32>) -> tensor<4x8xf32>`
+  }];
+  let arguments = (ins Nx_NumberTensor:$x, Nx_IndexTensor:$indices, Nx_NumberTensor:$updates, I64Attr:$axis,
+      Nx_ScatterKindAttr:$reduction);
+  let results = (outs Nx_Tensor:$result);
+}
+
+def Nx_ScatterNdOp : Nx_InferredOp<"scatter_nd"> {
+  let summary = "x with updates[i.., c..] at x[indices[i.., :], c..]";
+  let description = [{
+    The last dimension of `indices` holds one index tuple; the rest is as in scatter_elements.
+
+    Example: `%y = nx.scatter_nd %x, %i, %u {reduction = #nx<scatter_kind set>}
+    : (tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>) -> tensor<4x8xf32>`
+  }];
+  let arguments = (ins Nx_NumberTensor:$x, Nx_IndexTensor:$indices, Nx_NumberTensor:$updates, Nx_ScatterKindAttr:$reduction);
+  let results = (outs Nx_Tensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+def Nx_TopKOp : Nx_InferredOp<"top_k", [Nx_HasRule]> {
+  let summary = "The k greatest or, with `smallest`, least elements along an axis, in order";
+  let description = [{
+    The second result holds their indices (i64). Equal elements stay in the order of their indices; NaN counts as greater
+    than all numbers. With k the size of the axis this is a stable sort.
+
+    Example: `%v, %i = nx.top_k %x {axis = 1 : i64, k = #nx.dims<3>} : (tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x3xi64>)`
+  }];
+  let arguments = (ins Nx_NumberTensor:$x, I64Attr:$axis, Nx_DimsAttr:$k, UnitAttr:$smallest);
+  let results = (outs Nx_Tensor:$values, Nx_Tensor:$indices);
+}
+
+//===----------------------------------------------------------------------===//
+// Recurrence, linear algebra, regions
+//===----------------------------------------------------------------------===//
+
+def Nx_RecurrentOp : Nx_InferredOp<"recurrent", [AttrSizedOperandSegments]> {
+  let summary = "A recurrent layer over time, without the products of its input";
+  let description = [{
+    `input [T, B, G * H]` holds what each gate gets of the input at each step (weights and biases applied);
+    `recurrence [G * H, H]` are the weights of the state, `state [B, H]` is the one before the first step. `kind` gives the
+    gates and their number G:
+
+    - `rnn`: h' = f(x + R h)
+    - `gru`, gates z, r, h: h' = (1 - z) * g(x_h + R_h (r * h) + b) + z * h with z and r by f; with `reset_after`
+      g(x_h + r * (R_h h + b)), where b is `recurrent_bias [H]`
+    - `lstm`, gates i, o, f, c: c' = f * c + i * g(x_c + R_c h), h' = o * h(c'); `cell [B, H]` is the first c,
+      `peephole [3 * H]` weighs c in i, o (c' there) and f
+
+    `activations` names the functions f, g, h (f alone for rnn; f and g for gru), `parameters` has two numbers for each.
+    Element b of the batch takes the first `lengths[b]` steps, then its outputs are 0 and its state stays. `reverse`
+    runs from the last of those steps to the first. `clip` bounds what enters the functions (0: no bound); `coupled` makes
+    f = 1 - i. Results: the outputs [T, B, H], the last state, and the last cell (of lstm; else the state).
+
+    Example: `%y, %h, %c = nx.recurrent %x, %r, %s {kind = #nx<recurrent_kind rnn>, activations = ["Tanh"], parameters = array<f64: 0.0, 0.0>,
+    clip = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+    : (tensor<5x2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)`
+  }];
+  let arguments = (ins Nx_FloatTensor:$input, Nx_FloatTensor:$recurrence, Nx_FloatTensor:$state,
+      Optional<Nx_FloatTensor>:$cell, Optional<Nx_FloatTensor>:$recurrent_bias, Optional<Nx_FloatTensor>:$peephole,
+      Optional<Nx_IndexTensor>:$lengths, Nx_RecurrentKindAttr:$kind, StrArrayAttr:$activations,
+      DenseF64ArrayAttr:$parameters, F64Attr:$clip, UnitAttr:$reverse, UnitAttr:$reset_after, UnitAttr:$coupled);
+  let results = (outs Nx_FloatTensor:$outputs, Nx_FloatTensor:$last_state, Nx_FloatTensor:$last_cell);
+}
+
+def Nx_DetOp : Nx_InferredOp<"det"> {
+  let summary = "Determinants of the matrices in the last two dimensions";
+  let description = "Example: `%d = nx.det %x : (tensor<2x3x3xf32>) -> tensor<2xf32>`";
+  let arguments = (ins Nx_FloatTensor:$x);
+  let results = (outs Nx_FloatTensor:$result);
+}
+
+def Nx_RoiAlignOp : Nx_InferredOp<"roi_align"> {
+  let summary = "Average or maximum of bilinear samples in the cells of a grid over regions of images";
+  let description = [{
+    `x [N, C, H, W]`, `rois [R, 4]` as x1, y1, x2, y2, `images [R]` says which image each region belongs to. The regions are
+    scaled by `scale` and, with `half_pixel`, moved by half an element. A cell has `sampling` times
+    `sampling` samples; with 0 as many as make them at most one element apart. In a maximum each sample counts as the greatest of its four
+    weighted neighbours.
+
+    Example: `%y = nx.roi_align %x, %r, %n {height = 2 : i64, width = 2 : i64, sampling = 0 : i64, scale = 1.0 : f64, half_pixel}
+    : (tensor<1x3x8x8xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<5x3x2x2xf32>`
+  }];
+  let arguments = (ins Nx_FloatTensor:$x, Nx_FloatTensor:$rois, Nx_IndexTensor:$images, I64Attr:$height, I64Attr:$width,
+      I64Attr:$sampling, F64Attr:$scale, UnitAttr:$half_pixel, UnitAttr:$maximum);
+  let results = (outs Nx_FloatTensor:$result);
 }
 
 //===----------------------------------------------------------------------===//

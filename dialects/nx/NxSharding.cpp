@@ -40,7 +40,8 @@ public:
     put(rule.operands[index][dim], dimOf(typeOf(op->getOperand(index)), dim), factors);
   }
   void result(int64_t dim, ArrayRef<unsigned> factors) {
-    put(rule.results[0][dim], dimOf(typeOf(op->getResult(0)), dim), factors);
+    for (auto [i, value] : llvm::enumerate(op->getResults()))
+      put(rule.results[i][dim], dimOf(typeOf(value), dim), factors);
   }
   /// One new factor for dimension `from` of operand `index` and dimension `to` of the result.
   void same(unsigned index, int64_t from, int64_t to, Kind kind = Kind::Parallel) {
@@ -179,18 +180,25 @@ void ConvOp::adaptToPart(const ShardingRule &rule, unsigned factor, int64_t part
     setGroups(getGroups() / parts);
 }
 
-ShardingRule PoolOp::getShardingRule() {
-  RuleBuilder b(*this);
+/// Images and channels are apart.
+static RuleBuilder pooling(Operation *op) {
+  RuleBuilder b(op);
   b.same(0, 0, 0);
   b.same(0, 1, 1);
-  for (int64_t i = 2; i < getType().getRank(); ++i) {
-    b.operand(0, i, {b.factor(dimOf(typeOf(getInput()), i), Kind::Whole)});
-    b.result(i, {b.factor(dimOf(getType(), i), Kind::Whole)});
+  RankedTensorType in = typeOf(op->getOperand(0)), out = typeOf(op->getResult(0));
+  for (int64_t i = 2; i < out.getRank(); ++i) {
+    b.operand(0, i, {b.factor(dimOf(in, i), Kind::Whole)});
+    b.result(i, {b.factor(dimOf(out, i), Kind::Whole)});
   }
-  if (getKind() == PoolKind::avg)
+  return b;
+}
+ShardingRule PoolOp::getShardingRule() {
+  RuleBuilder b = pooling(*this);
+  if (getKind() != PoolKind::max)
     b.linear({0});
   return b.take();
 }
+ShardingRule ArgPoolOp::getShardingRule() { return pooling(*this).take(); }
 
 ShardingRule AttentionOp::getShardingRule() {
   RuleBuilder b(*this);
@@ -268,10 +276,24 @@ static ShardingRule alongAxis(Operation *op, int64_t axis) {
   return b.take();
 }
 
-ShardingRule CumSumOp::getShardingRule() {
+ShardingRule CumulativeOp::getShardingRule() {
   ShardingRule rule = alongAxis(*this, getAxis());
-  rule.linear.push_back({0});
+  if (getKind() == ReduceKind::sum)
+    rule.linear.push_back({0});
   return rule;
+}
+ShardingRule TopKOp::getShardingRule() {
+  RuleBuilder b(*this);
+  int64_t axis = getAxis();
+  for (int64_t i = 0, rank = typeOf(getX()).getRank(); i < rank; ++i) {
+    if (i != axis) {
+      b.same(0, i, i);
+      continue;
+    }
+    b.operand(0, i, {b.factor(dimOf(typeOf(getX()), i), Kind::Whole)});
+    b.result(i, {b.factor(getK().getExprs()[0], Kind::Whole)});
+  }
+  return b.take();
 }
 ShardingRule SoftmaxOp::getShardingRule() { return alongAxis(*this, getAxis()); }
 
@@ -540,6 +562,22 @@ ShardingRule GatherElementsOp::getShardingRule() {
     b.operand(0, i, {same ? f : b.factor(dimOf(x, i), Kind::Whole)});
   }
   b.linear({0});
+  return b.take();
+}
+
+/// Lines along the axis are apart, where indices and updates cover all of them.
+ShardingRule ScatterElementsOp::getShardingRule() {
+  RuleBuilder b(*this);
+  RankedTensorType x = typeOf(getX()), indices = typeOf(getIndices());
+  for (int64_t i = 0; i < x.getRank(); ++i) {
+    bool apart = i != int64_t(getAxis()) && provablyEqual(dimOf(x, i), dimOf(indices, i));
+    Kind kind = apart ? Kind::Parallel : Kind::Whole;
+    unsigned line = b.factor(dimOf(x, i), kind), update = apart ? line : b.factor(dimOf(indices, i), kind);
+    b.operand(0, i, {line});
+    b.operand(1, i, {update});
+    b.operand(2, i, {update});
+    b.result(i, {line});
+  }
   return b.take();
 }
 

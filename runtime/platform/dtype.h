@@ -6,13 +6,15 @@
 
 namespace nxrt {
 
-inline constexpr int kDTypeCount = NXRT_DTYPE_F8E5M2 + 1;
+inline constexpr int kDTypeCount = NXRT_DTYPE_F8E8M0 + 1;
 
 inline constexpr const char *kDTypeNames[kDTypeCount] = {
     "invalid", "f32", "f64", "f16", "bf16", "i64", "i32", "i16",      "i8",
-    "u64",     "u32", "u16", "u8",  "bool", "i4",  "u4",  "f8e4m3fn", "f8e5m2"};
+    "u64",     "u32", "u16", "u8",  "bool", "i4",  "u4",  "f8e4m3fn", "f8e5m2",
+    "f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0"};
 inline constexpr uint8_t kDTypeBits[kDTypeCount] = {0,  32, 64, 16, 16, 64, 32, 16, 8,
-                                                    64, 32, 16, 8,  8,  4,  4,  8,  8};
+                                                    64, 32, 16, 8,  8,  4,  4,  8,  8,
+                                                    8,  8,  8};
 
 /// A number that names an element type.
 constexpr bool isDType(int dtype) { return dtype > NXRT_DTYPE_INVALID && dtype < kDTypeCount; }

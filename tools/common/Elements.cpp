@@ -20,14 +20,25 @@ template <typename T> void store(std::byte *data, uint64_t index, T value) {
 }
 
 /// A small binary float: sign, `exponentBits`, `mantissaBits`, with subnormals. `finiteOnly` is the
-/// e4m3fn family: no infinities, NaN is all ones.
+/// e4m3fn family: no infinities, NaN is all ones. `oneZero` is the fnuz family: no infinities, NaN is the code of
+/// -0, and the exponents are one lower.
 struct SmallFloat {
   int exponentBits, mantissaBits;
-  bool finiteOnly;
+  bool finiteOnly, oneZero = false;
 
-  int bias() const { return (1 << (exponentBits - 1)) - 1; }
+  int bias() const { return (1 << (exponentBits - 1)) - 1 + oneZero; }
 
   double decode(uint32_t bits) const {
+    if (oneZero) {
+      uint32_t nan = 1u << (exponentBits + mantissaBits);
+      if (bits == nan)
+        return std::numeric_limits<double>::quiet_NaN();
+      double sign = bits & nan ? -1 : 1;
+      uint32_t fraction = bits & ((1u << mantissaBits) - 1);
+      int power = static_cast<int>(bits >> mantissaBits & ((1u << exponentBits) - 1));
+      return power ? sign * std::ldexp(fraction + (1u << mantissaBits), power - bias() - mantissaBits)
+                   : sign * std::ldexp(fraction, 1 - bias() - mantissaBits);
+    }
     uint32_t mantissa = bits & ((1u << mantissaBits) - 1);
     int exponent = static_cast<int>(bits >> mantissaBits & ((1u << exponentBits) - 1));
     double sign = bits >> (exponentBits + mantissaBits) & 1 ? -1 : 1;
@@ -49,21 +60,36 @@ struct SmallFloat {
     uint32_t nan = infinity | ((1u << mantissaBits) - 1);
     double magnitude = std::fabs(value);
     if (std::isnan(value))
-      return sign | nan;
+      return oneZero ? 1u << (exponentBits + mantissaBits) : sign | nan;
     if (magnitude == 0)
-      return sign;
+      return oneZero ? 0 : sign;
     // The unit in the last place is that of the value's exponent, or of the least normal one.
     int exponent = std::max(std::ilogb(std::min(magnitude, 1e300)), 1 - bias());
     double units = std::nearbyint(std::ldexp(magnitude, mantissaBits - exponent));
     // A carry out of the mantissa falls into the exponent field, where it belongs.
     double bits = units + std::ldexp(exponent + bias() - 1, mantissaBits);
+    if (oneZero) {
+      uint32_t negative = 1u << (exponentBits + mantissaBits);
+      return bits >= negative ? negative : bits == 0 ? 0 : sign | static_cast<uint32_t>(bits);
+    }
     double limit = finiteOnly ? nan : infinity;
     return sign | (bits >= limit ? (finiteOnly ? nan : infinity) : static_cast<uint32_t>(bits));
   }
 };
 
 constexpr SmallFloat kF16 = {5, 10, false}, kBF16 = {8, 7, false}, kE4M3 = {4, 3, true},
-                     kE5M2 = {5, 2, false};
+                     kE5M2 = {5, 2, false}, kE4M3UZ = {4, 3, true, true}, kE5M2UZ = {5, 2, true, true};
+
+/// Powers of two from 2^-127 on; 255 is NaN.
+double decodePower(uint8_t code) {
+  return code == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, code - 127);
+}
+uint8_t encodePower(double value) {
+  if (!(value < std::ldexp(1.5, 127)))
+    return 255;
+  double power = value > 0 ? std::nearbyint(std::log2(value)) : -127;
+  return static_cast<uint8_t>(std::clamp(power, -127.0, 127.0) + 127);
+}
 
 template <typename T> T toInteger(double value) {
   if (std::isnan(value))
@@ -86,6 +112,9 @@ bool isFloat(nxrt_dtype dtype) {
   case NXRT_DTYPE_BF16:
   case NXRT_DTYPE_F8E4M3FN:
   case NXRT_DTYPE_F8E5M2:
+  case NXRT_DTYPE_F8E4M3FNUZ:
+  case NXRT_DTYPE_F8E5M2FNUZ:
+  case NXRT_DTYPE_F8E8M0:
     return true;
   default:
     return false;
@@ -109,6 +138,9 @@ double element(nxrt_dtype dtype, const std::byte *data, uint64_t index) {
   case NXRT_DTYPE_BOOL: return load<uint8_t>(data, index) != 0;
   case NXRT_DTYPE_F8E4M3FN: return kE4M3.decode(load<uint8_t>(data, index));
   case NXRT_DTYPE_F8E5M2: return kE5M2.decode(load<uint8_t>(data, index));
+  case NXRT_DTYPE_F8E4M3FNUZ: return kE4M3UZ.decode(load<uint8_t>(data, index));
+  case NXRT_DTYPE_F8E5M2FNUZ: return kE5M2UZ.decode(load<uint8_t>(data, index));
+  case NXRT_DTYPE_F8E8M0: return decodePower(load<uint8_t>(data, index));
   case NXRT_DTYPE_I4:
   case NXRT_DTYPE_U4: {
     int nibble = load<uint8_t>(data, index / 2) >> (index % 2 * 4) & 0xf;
@@ -137,6 +169,9 @@ void setElement(nxrt_dtype dtype, std::byte *data, uint64_t index, double value)
   case NXRT_DTYPE_BOOL: return store(data, index, static_cast<uint8_t>(value != 0));
   case NXRT_DTYPE_F8E4M3FN: return store(data, index, static_cast<uint8_t>(kE4M3.encode(value)));
   case NXRT_DTYPE_F8E5M2: return store(data, index, static_cast<uint8_t>(kE5M2.encode(value)));
+  case NXRT_DTYPE_F8E4M3FNUZ: return store(data, index, static_cast<uint8_t>(kE4M3UZ.encode(value)));
+  case NXRT_DTYPE_F8E5M2FNUZ: return store(data, index, static_cast<uint8_t>(kE5M2UZ.encode(value)));
+  case NXRT_DTYPE_F8E8M0: return store(data, index, encodePower(value));
   case NXRT_DTYPE_I4:
   case NXRT_DTYPE_U4: {
     double low = dtype == NXRT_DTYPE_I4 ? -8 : 0;

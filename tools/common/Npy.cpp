@@ -283,6 +283,9 @@ bool numpyType(nxrt_dtype dtype, NumpyType &type) {
   case NXRT_DTYPE_I4: type = {'i', 1}; return true;
   case NXRT_DTYPE_U4: type = {'u', 1}; return true;
   case NXRT_DTYPE_F8E4M3FN:
+  case NXRT_DTYPE_F8E4M3FNUZ:
+  case NXRT_DTYPE_F8E5M2FNUZ:
+  case NXRT_DTYPE_F8E8M0:
   case NXRT_DTYPE_F8E5M2: type = {'V', 1}; return true;
   case NXRT_DTYPE_INVALID:
   case NXRT_DTYPE_ANY_INT: return false;

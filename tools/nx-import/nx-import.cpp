@@ -32,7 +32,9 @@ int main(int argc, char **argv) {
 
   if (list) {
     for (const nx::SupportedOperator &op : nx::supportedOnnxOperators())
-      llvm::outs() << op.name << " " << std::max(op.minOpset, nx::kMinOnnxOpset) << " " << op.maxOpset << "\n";
+      llvm::outs() << op.domain << (op.domain.empty() ? "" : ".") << op.name << " "
+                   << (op.domain.empty() ? std::max(op.minOpset, nx::kMinOnnxOpset) : op.minOpset) << " " << op.maxOpset
+                   << "\n";
     return 0;
   }
   if (path.empty()) {

@@ -206,21 +206,26 @@ int operatorsCommand() {
                << " of the domain ai.onnx; an operator is read in\nevery version of these opsets in which it "
                   "exists. A model with any other operator is refused, with a list of\nall its nodes that "
                   "cannot be compiled and the reason for each.\n\n";
-  std::vector<SupportedOperator> operators = supportedOnnxOperators();
-  llvm::sort(operators, [](const SupportedOperator &a, const SupportedOperator &b) { return a.name < b.name; });
-  std::string line;
-  llvm::StringRef last;
-  for (const SupportedOperator &op : operators) {
-    if (op.name == last)
-      continue;
-    last = op.name;
-    if (line.size() + op.name.size() + 2 > 110) {
-      llvm::outs() << line << "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + op.name.str() + (op.name == operators.back().name ? "" : ",");
+  std::vector<std::pair<llvm::StringRef, std::vector<llvm::StringRef>>> domains;
+  for (const SupportedOperator &op : supportedOnnxOperators()) {
+    if (domains.empty() || domains.back().first != op.domain)
+      domains.push_back({op.domain, {}});
+    if (domains.back().second.empty() || domains.back().second.back() != op.name)
+      domains.back().second.push_back(op.name);
   }
-  llvm::outs() << line << "\n";
+  for (auto &[domain, names] : domains) {
+    if (!domain.empty())
+      llvm::outs() << "\n## Domain " << domain << "\n\n";
+    std::string line;
+    for (llvm::StringRef name : names) {
+      if (line.size() + name.size() + 2 > 110) {
+        llvm::outs() << line << "\n";
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + name.str() + (name == names.back() ? "" : ",");
+    }
+    llvm::outs() << line << "\n";
+  }
   return kDone;
 }
 

@@ -308,6 +308,36 @@ Value KernelBuilder::offsetPointer(Value pointer, Value bytes) {
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
+Value KernelBuilder::constantMemory(ModuleOp module, StringRef name, DenseElementsAttr data) {
+  auto type = RankedTensorType::get({data.getNumElements()}, data.getElementType());
+  if (type.getElementType().isInteger(1)) {
+    // A bool is a byte in memory.
+    SmallVector<int8_t> bytes;
+    for (bool value : data.getValues<bool>())
+      bytes.push_back(value);
+    data = DenseElementsAttr::get(type.clone(b.getI8Type()), ArrayRef(bytes));
+  } else if (auto integer = dyn_cast<IntegerType>(type.getElementType()); integer && !integer.isSignless()) {
+    data = data.bitcast(b.getIntegerType(integer.getWidth()));
+  }
+  data = data.reshape(type.clone(data.getElementType()));
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
+    global = LLVM::GlobalOp::create(
+        atModule, loc, LLVM::LLVMArrayType::get(data.getElementType(), data.getNumElements()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name, data, /*alignment=*/64);
+  }
+  return memoryAt(LLVM::AddressOfOp::create(b, loc, global), data.getElementType());
+}
+
+void KernelBuilder::failIf(Value condition, int32_t code) {
+  assert(status && "the signature does not say that the kernel can fail");
+  ifThen(condition, [&] {
+    Value number = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(code));
+    memref::StoreOp::create(b, loc, number, status, ValueRange(index(0)));
+  });
+}
+
 Value KernelBuilder::scratch(Type element, Value byteOffset) {
   return memoryAt(offsetPointer(scratchPointer, byteOffset), element);
 }
@@ -352,6 +382,13 @@ struct KernelFrame {
     }
     loadSymbols(kb, dims, signature.symbols);
   }
+  static void addStatus(KernelBuilder &kb, Value initial) {
+    kb.status = memref::AllocaOp::create(kb.b, kb.loc, MemRefType::get({1}, kb.b.getI32Type()));
+    memref::StoreOp::create(kb.b, kb.loc, initial, kb.status, ValueRange(kb.index(0)));
+  }
+  static Value loadStatus(KernelBuilder &kb) {
+    return memref::LoadOp::create(kb.b, kb.loc, kb.status, ValueRange(kb.index(0)));
+  }
 };
 
 void emitKernelFunctions(ModuleOp module, StringRef name, Location loc,
@@ -376,8 +413,12 @@ void emitKernelFunctions(ModuleOp module, StringRef name, Location loc,
     Type indexType = builder.getIndexType();
     Value begin = arith::IndexCastOp::create(builder, loc, indexType, function.getArgument(1));
     Value end = arith::IndexCastOp::create(builder, loc, indexType, function.getArgument(2));
-    bodies.run(kb, begin, end);
     Value status = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+    if (signature.canFail)
+      KernelFrame::addStatus(kb, status);
+    bodies.run(kb, begin, end);
+    if (signature.canFail)
+      status = KernelFrame::loadStatus(kb);
     func::ReturnOp::create(builder, loc, status);
   }
   auto addSizeFunction = [&](StringRef suffix, const std::function<Value(KernelBuilder &)> &body) {

@@ -25,6 +25,7 @@ inline constexpr int64_t kPanelWidth = 16;
 struct KernelSignature {
   llvm::SmallVector<mlir::Type> operands;
   unsigned symbols = 0;
+  bool canFail = false; // whether the body calls failIf
 };
 
 class KernelBuilder {
@@ -111,6 +112,8 @@ public:
   // A flat memref over a !llvm.ptr. i1 is stored as one byte.
   mlir::Value memoryAt(mlir::Value pointer, mlir::Type element);
   mlir::Value offsetPointer(mlir::Value pointer, mlir::Value bytes);
+  // Read-only data of the image; `name` begins with the kernel's, so that the kernel's object takes it along.
+  mlir::Value constantMemory(mlir::ModuleOp module, llvm::StringRef name, mlir::DenseElementsAttr data);
 
   // --- The kernel's frame (set by emitKernelFunctions).
   // Operand i as a flat memref, and as a pointer.
@@ -121,15 +124,18 @@ public:
   mlir::Value scratchPointer;
   // A size expression over the kernel's symbols.
   mlir::Value size(mlir::AffineExpr expr);
+  // Makes the kernel return `status` (of kernel_abi.h) when the condition holds; it goes on nevertheless.
+  void failIf(mlir::Value condition, int32_t status);
   static std::optional<int64_t> constant(mlir::AffineExpr expr);
 
 private:
   friend struct KernelFrame;
   llvm::SmallVector<mlir::Value> operands, operandPointers, symbols;
+  mlir::Value status; // memref<1xi32>, of kernels that can fail
 };
 
 // The bodies of a kernel's four functions. `run` is to compute tiles [begin, end), which are not
-// empty and below tiles(); it cannot fail. The other three return an index and may use size() only.
+// empty and below tiles(). The other three return an index and may use size() only.
 struct KernelBodies {
   std::function<void(KernelBuilder &, mlir::Value begin, mlir::Value end)> run;
   std::function<mlir::Value(KernelBuilder &)> tiles;

@@ -29,43 +29,62 @@ static StringRef problemOf(RankedTensorType type) {
   return llvm::any_of(dimsOf(type), isTooComplex) ? "a size whose expression is too long" : "";
 }
 
+bool GraphBuilder::haveLongExpressions(Attributes attributes) {
+  for (const NamedAttribute &attribute : attributes)
+    if (auto dims = dyn_cast<DimsAttr>(attribute.getValue()); dims && llvm::any_of(dims.getExprs(), isTooComplex))
+      return error() << attribute.getName() << " is too long an expression", true;
+  return false;
+}
+
+Operation *GraphBuilder::createInferred(StringRef name, unsigned numResults, ValueRange operands,
+                                        Attributes attributes) {
+  if (haveLongExpressions(attributes))
+    return nullptr;
+  OperationName opName(name, context());
+  OperationState state(loc, opName);
+  state.addOperands(operands);
+  state.addAttributes(attributes);
+  // Operations keep their attributes as properties: convert, so that inference sees them.
+  DictionaryAttr dictionary = state.attributes.getDictionary(context());
+  // Build with placeholder types first: the operation owns the properties that inference reads.
+  state.types.append(numResults, RankedTensorType::get({}, builder.getF32Type()));
+  Operation *op = Operation::create(state);
+  SmallVector<Type> types;
+  auto interface = opName.getInterface<InferTypeOpInterface>();
+  if (!interface || mlir::failed(interface->inferReturnTypes(context(), loc, operands, dictionary,
+                                                             op->getPropertiesStorage(), {}, types))) {
+    op->destroy();
+    hasFailed = true;
+    return nullptr;
+  }
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), types)) {
+    if (StringRef problem = problemOf(llvm::cast<RankedTensorType>(type)); !problem.empty()) {
+      op->destroy();
+      error() << "a result has " << problem;
+      return nullptr;
+    }
+    result.setType(type);
+  }
+  return op;
+}
+
 Value GraphBuilder::create(StringRef name, ValueRange operands, RankedTensorType type, Attributes attributes) {
   if (hasFailed || llvm::is_contained(operands, Value()))
     return {};
   if (type)
     if (StringRef problem = problemOf(type); !problem.empty())
       return error() << "a result has " << problem, Value();
-  for (const NamedAttribute &attribute : attributes)
-    if (auto dims = dyn_cast<DimsAttr>(attribute.getValue()); dims && llvm::any_of(dims.getExprs(), isTooComplex))
-      return error() << attribute.getName() << " is too long an expression", Value();
-  OperationName opName(name, context());
-  OperationState state(loc, opName);
-  state.addOperands(operands);
-  state.addAttributes(attributes);
-
-  // Operations keep their attributes as properties: convert, so that inference sees them.
-  DictionaryAttr dictionary = state.attributes.getDictionary(context());
   Operation *op;
   if (type) {
+    if (haveLongExpressions(attributes))
+      return {};
+    OperationState state(loc, OperationName(name, context()));
+    state.addOperands(operands);
+    state.addAttributes(attributes);
     state.addTypes(type);
     op = Operation::create(state);
-  } else {
-    // Build with a placeholder type first: the operation owns the properties that inference reads.
-    state.addTypes(RankedTensorType::get({}, builder.getF32Type()));
-    op = Operation::create(state);
-    SmallVector<Type> types;
-    auto interface = opName.getInterface<InferTypeOpInterface>();
-    if (!interface || mlir::failed(interface->inferReturnTypes(context(), loc, operands, dictionary,
-                                                               op->getPropertiesStorage(), {}, types))) {
-      op->destroy();
-      hasFailed = true;
-      return {};
-    }
-    if (StringRef problem = problemOf(llvm::cast<RankedTensorType>(types.front())); !problem.empty()) {
-      op->destroy();
-      return error() << "a result has " << problem, Value();
-    }
-    op->getResult(0).setType(types.front());
+  } else if (!(op = createInferred(name, 1, operands, attributes))) {
+    return {};
   }
   if (mlir::failed(mlir::verify(op, /*verifyRecursively=*/false))) {
     op->destroy();
@@ -91,8 +110,9 @@ Value GraphBuilder::create(StringRef name, ValueRange operands, RankedTensorType
   return op->getResult(0);
 }
 
-Value GraphBuilder::createOptional(StringRef name, ArrayRef<Value> operands, Attributes attributes,
-                                   bool countSegments) {
+/// The operands that are there; with their counts as an attribute where the operation has one.
+static SmallVector<Value> presentOperands(Builder &builder, ArrayRef<Value> operands, bool countSegments,
+                                          SmallVectorImpl<NamedAttribute> &attributes) {
   SmallVector<Value> present;
   SmallVector<int32_t> segments;
   for (Value operand : operands) {
@@ -100,10 +120,36 @@ Value GraphBuilder::createOptional(StringRef name, ArrayRef<Value> operands, Att
     if (operand)
       present.push_back(operand);
   }
-  SmallVector<NamedAttribute> all(attributes);
   if (countSegments)
-    all.push_back({"operandSegmentSizes", builder.getDenseI32ArrayAttr(segments)});
+    attributes.push_back({"operandSegmentSizes", builder.getDenseI32ArrayAttr(segments)});
+  return present;
+}
+
+Value GraphBuilder::createOptional(StringRef name, ArrayRef<Value> operands, Attributes attributes,
+                                   bool countSegments) {
+  SmallVector<NamedAttribute> all(attributes);
+  SmallVector<Value> present = presentOperands(builder, operands, countSegments, all);
   return create(name, present, {}, all);
+}
+
+SmallVector<Value> GraphBuilder::createMany(StringRef name, unsigned numResults, ArrayRef<Value> operands,
+                                            Attributes attributes, bool countSegments) {
+  SmallVector<NamedAttribute> all(attributes);
+  SmallVector<Value> present = presentOperands(builder, operands, countSegments, all);
+  SmallVector<Value> none(numResults);
+  Operation *op = hasFailed ? nullptr : createInferred(name, numResults, present, all);
+  if (!op)
+    return none;
+  if (mlir::failed(mlir::verify(op, /*verifyRecursively=*/false)))
+    hasFailed = true;
+  else
+    addSizeChecks(op);
+  if (hasFailed) {
+    op->destroy();
+    return none;
+  }
+  builder.insert(op);
+  return SmallVector<Value>(op->getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,6 +280,47 @@ void GraphBuilder::addSizeChecks(Operation *op) {
           if (i != int64_t(gather.getAxis()))
             requireAtMost(dimOf(type, i), dim(gather.getX(), i), "indices of dimension " + Twine(i));
       })
+      .Case<ScatterElementsOp>([&](ScatterElementsOp scatter) {
+        for (int64_t i = 0; i < type.getRank(); ++i) {
+          requireEqual(dim(scatter.getIndices(), i), dim(scatter.getUpdates(), i), "indices and updates");
+          if (i != int64_t(scatter.getAxis()))
+            requireAtMost(dim(scatter.getIndices(), i), dimOf(type, i), "indices of dimension " + Twine(i));
+        }
+      })
+      .Case<ScatterNdOp>([&](ScatterNdOp scatter) {
+        int64_t outer = rankOf(scatter.getIndices()) - 1, tuple = *constantOf(dim(scatter.getIndices(), outer));
+        for (int64_t i = 0; i < rankOf(scatter.getUpdates()); ++i)
+          requireEqual(dim(scatter.getUpdates(), i),
+                       i < outer ? dim(scatter.getIndices(), i) : dimOf(type, tuple + i - outer), "updates");
+      })
+      .Case<TopKOp>([&](TopKOp topK) {
+        requireAtMost(topK.getK().getExprs()[0], dim(topK.getX(), topK.getAxis()), "the number of elements that are wanted");
+      })
+      .Case<RecurrentOp>([&](RecurrentOp layer) {
+        AffineExpr batch = dim(layer.getInput(), 1), hidden = dim(layer.getState(), 1);
+        int64_t gates = layer.getKind() == RecurrentKind::rnn ? 1 : layer.getKind() == RecurrentKind::gru ? 3 : 4;
+        requireEqual(dim(layer.getInput(), 2), hidden * gates, "the gates");
+        requireEqual(dim(layer.getRecurrence(), 0), hidden * gates, "the gates' weights");
+        requireEqual(dim(layer.getRecurrence(), 1), hidden, "weights and state");
+        requireEqual(dim(layer.getState(), 0), batch, "batch and state");
+        if (layer.getCell()) {
+          requireEqual(dim(layer.getCell(), 0), batch, "batch and cell");
+          requireEqual(dim(layer.getCell(), 1), hidden, "state and cell");
+        }
+        if (layer.getRecurrentBias())
+          requireEqual(dim(layer.getRecurrentBias(), 0), hidden, "state and bias");
+        if (layer.getPeephole())
+          requireEqual(dim(layer.getPeephole(), 0), hidden * 3, "state and peepholes");
+        if (layer.getLengths())
+          requireEqual(dim(layer.getLengths(), 0), batch, "batch and lengths");
+      })
+      .Case<DetOp>([&](DetOp det) {
+        int64_t rank = rankOf(det.getX());
+        requireEqual(dim(det.getX(), rank - 2), dim(det.getX(), rank - 1), "rows and columns");
+      })
+      .Case<RoiAlignOp>([&](RoiAlignOp align) {
+        requireEqual(dim(align.getRois(), 0), dim(align.getImages(), 0), "regions and their images");
+      })
       .Case<GatherNdOp>([&](GatherNdOp gather) {
         for (int64_t i = 0; i < int64_t(gather.getBatchDims()); ++i)
           requireEqual(dim(gather.getX(), i), dim(gather.getIndices(), i), "batch dimension " + Twine(i));
@@ -312,4 +399,35 @@ Value GraphBuilder::appendUnitDims(Value x, int64_t rank) {
   SmallVector<AffineExpr> dims = dimsOf(typeOf(x));
   dims.resize(std::max<int64_t>(rank, dims.size()), size(1));
   return reshape(x, dims);
+}
+
+Value GraphBuilder::insertUnitDim(Value x, int64_t axis) {
+  if (!x)
+    return {};
+  SmallVector<AffineExpr> dims = dimsOf(typeOf(x));
+  dims.insert(dims.begin() + axis, size(1));
+  return reshape(x, dims);
+}
+
+Value GraphBuilder::concat(ArrayRef<Value> parts, int64_t axis) { return emit<ConcatOp>(parts, i64("axis", axis)); }
+
+Value GraphBuilder::slice(Value x, int64_t axis, AffineExpr start, AffineExpr count, int64_t step) {
+  if (!x)
+    return {};
+  SmallVector<AffineExpr> dims = dimsOf(typeOf(x)), starts(dims.size(), size(0));
+  SmallVector<int64_t> steps(dims.size(), 1);
+  dims[axis] = normalize(count);
+  starts[axis] = normalize(start);
+  steps[axis] = step;
+  return emitAs<SliceOp>(withDims(typeOf(x), dims), x, {this->dims("starts", starts), ints("steps", steps)});
+}
+
+Value GraphBuilder::padAxis(Value x, int64_t axis, AffineExpr lo, AffineExpr hi) {
+  if (!x)
+    return {};
+  SmallVector<AffineExpr> before(rankOf(x), size(0)), after(rankOf(x), size(0));
+  before[axis] = normalize(lo);
+  after[axis] = normalize(hi);
+  return emit<PadOp>(x, {dims("lo", before), dims("hi", after),
+                         attr("mode", PadModeAttr::get(context(), PadMode::constant))});
 }

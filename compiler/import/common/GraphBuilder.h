@@ -55,6 +55,13 @@ public:
     return createOptional(OpTy::getOperationName(), operands, attributes, countSegments);
   }
 
+  /// For operations with several results: that many values, all null after an error.
+  template <typename OpTy>
+  llvm::SmallVector<mlir::Value> emitMany(unsigned numResults, llvm::ArrayRef<mlir::Value> operands,
+                                          Attributes attributes, bool countSegments = false) {
+    return createMany(OpTy::getOperationName(), numResults, operands, attributes, countSegments);
+  }
+
   //===--- Attributes -----------------------------------------------------===//
 
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value) { return {name, value}; }
@@ -109,15 +116,50 @@ public:
   mlir::Value iota(llvm::ArrayRef<mlir::AffineExpr> dims, int64_t axis, mlir::Type element);
   /// `x` with dimensions of size 1 appended to its shape until it has `rank` dimensions.
   mlir::Value appendUnitDims(mlir::Value x, int64_t rank);
+  /// `x` with a dimension of size 1 at `axis`.
+  mlir::Value insertUnitDim(mlir::Value x, int64_t axis);
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, int64_t axis);
+  /// `count` elements of `axis` from `start` on, `step` apart; the other dimensions whole.
+  mlir::Value slice(mlir::Value x, int64_t axis, mlir::AffineExpr start, mlir::AffineExpr count, int64_t step = 1);
+  /// Zeros before and after the elements of one axis; negative amounts remove.
+  mlir::Value padAxis(mlir::Value x, int64_t axis, mlir::AffineExpr lo, mlir::AffineExpr hi);
+  mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis) {
+    return emit<GatherOp>({x, indices}, i64("axis", axis));
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) { return emit<SelectOp>({condition, x, y}); }
+  mlir::Value matmul(mlir::Value x, mlir::Value y) { return emit<MatmulOp>({x, y}); }
+
+  mlir::Value add(mlir::Value x, mlir::Value y) { return emit<AddOp>({x, y}); }
+  mlir::Value sub(mlir::Value x, mlir::Value y) { return emit<SubOp>({x, y}); }
+  mlir::Value mul(mlir::Value x, mlir::Value y) { return emit<MulOp>({x, y}); }
+  mlir::Value div(mlir::Value x, mlir::Value y) { return emit<DivOp>({x, y}); }
+  mlir::Value max(mlir::Value x, mlir::Value y) { return emit<MaxOp>({x, y}); }
+  mlir::Value min(mlir::Value x, mlir::Value y) { return emit<MinOp>({x, y}); }
+  /// The same with a number of the operand's element type.
+  mlir::Value like(mlir::Value x, double value) { return x ? scalar(elementOf(x), value) : mlir::Value(); }
+  mlir::Value add(mlir::Value x, double y) { return add(x, like(x, y)); }
+  mlir::Value sub(mlir::Value x, double y) { return sub(x, like(x, y)); }
+  mlir::Value mul(mlir::Value x, double y) { return mul(x, like(x, y)); }
+  mlir::Value div(mlir::Value x, double y) { return div(x, like(x, y)); }
+  mlir::Value max(mlir::Value x, double y) { return max(x, like(x, y)); }
+  mlir::Value min(mlir::Value x, double y) { return min(x, like(x, y)); }
+  mlir::Value compare(ComparePredicate predicate, mlir::Value x, double y) { return compare(predicate, x, like(x, y)); }
 
 private:
   mlir::Value create(llvm::StringRef name, mlir::ValueRange operands, mlir::RankedTensorType type,
                      Attributes attributes);
   mlir::Value createOptional(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands,
                              Attributes attributes, bool countSegments);
+  llvm::SmallVector<mlir::Value> createMany(llvm::StringRef name, unsigned numResults,
+                                            llvm::ArrayRef<mlir::Value> operands, Attributes attributes,
+                                            bool countSegments);
+  /// An operation whose types are inferred, not inserted yet; null after an error.
+  mlir::Operation *createInferred(llvm::StringRef name, unsigned numResults, mlir::ValueRange operands,
+                                  Attributes attributes);
   void addSizeChecks(mlir::Operation *op);
   /// True after an error that says so.
   bool isTooLong(mlir::AffineExpr size);
+  bool haveLongExpressions(Attributes attributes);
 
   bool hasFailed = false;
   /// Pairs of sizes that are checked already.

@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - Element-wise ONNX operators ----------------------===//
 
+#include "compiler/import/common/Random.h"
 #include "compiler/import/onnx/NodeImporter.h"
 #include "compiler/import/onnx/TensorData.h"
 
@@ -43,7 +44,7 @@ void mod(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0), y = n.input(1);
   if (n.getInt("fmod", 0))
     return n.result(b.emit<RemOp>({x, y}));
-  if (x && isa<FloatType>(b.elementOf(x))) {
+  if (x && isa<FloatType>(b.elementOf(x)) && n.opset() < 28) {
     n.error() << "floats need the attribute fmod = 1";
     return;
   }
@@ -64,19 +65,33 @@ void where(NodeImporter &n, GraphBuilder &b) {
   n.result(b.emit<SelectOp>({n.input(0), n.input(1), n.input(2)}));
 }
 
+/// Conversion to `element` by the attributes of Cast.
+void convert(NodeImporter &n, GraphBuilder &b, Value x, Type element) {
+  SmallVector<NamedAttribute> attributes;
+  if (!n.getInt("saturate", 1))
+    attributes.push_back(b.flag("overflow"));
+  StringRef round = n.getString("round_mode", "up");
+  if (round != "up" && round != "down" && round != "nearest") {
+    n.error() << "round_mode '" << round << "' is not up, down or nearest";
+    return;
+  }
+  if (round != "up")
+    attributes.push_back(b.attr("round", b.builder.getStringAttr(round)));
+  if (x)
+    n.result(b.emitAs<CastOp>(withElement(b.typeOf(x), element), x, attributes));
+}
+
 void castTo(NodeImporter &n, GraphBuilder &b) {
-  n.ignoreAttrs({"saturate", "round_mode"}); // of 8-bit floats
   auto to = DataType(n.requireInt("to"));
   Type element = elementType(to, b.context());
   if (!element)
     return n.unsupported("nx does not have element type " + nameOf(to));
-  n.result(b.cast(n.input(0), element));
+  convert(n, b, n.input(0), element);
 }
 
 void castLike(NodeImporter &n, GraphBuilder &b) {
-  n.ignoreAttrs({"saturate", "round_mode"});
   if (Value like = n.input(1))
-    n.result(b.cast(n.input(0), b.elementOf(like)));
+    convert(n, b, n.input(0), b.elementOf(like));
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,63 +205,47 @@ void isInf(NodeImporter &n, GraphBuilder &b) {
 }
 
 void dropout(NodeImporter &n, GraphBuilder &b) {
-  n.ignoreAttrs({"ratio", "seed"}); // of training
-  if (n.opset() >= 12 && n.hasInput(2)) {
-    std::optional<SmallVector<int64_t>> training = n.constantInts(2);
-    if (training && !training->empty() && training->front())
-      return n.unsupported("it is in training mode; export the model for inference");
+  Value x = n.input(0), training = n.opset() >= 12 ? n.optionalInput(2) : Value();
+  if (!x)
+    return;
+  Type i1 = b.builder.getI1Type(), element = b.elementOf(x);
+  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x));
+  auto everywhere = [&] { return b.broadcast(b.scalar(i1, 1), dims); };
+  std::optional<SmallVector<int64_t>> known = training ? knownInts(training) : std::nullopt;
+  if (!training || (known && known->size() == 1 && !known->front())) {
+    n.ignoreAttrs({"ratio", "seed"}); // of training
+    return n.results({x, n.hasOutput(1) ? everywhere() : Value()});
   }
-  Value x = n.input(0), mask;
-  if (n.hasOutput(1) && x)
-    mask = b.broadcast(b.scalar(b.builder.getI1Type(), 1), dimsOf(b.typeOf(x)));
-  n.results({x, mask});
+  // Some elements become 0, the others grow by as much.
+  Type wide = element.isF64() ? element : Type(b.builder.getF32Type());
+  Value ratio = n.optionalInput(1);
+  ratio = ratio ? b.cast(b.reshape(ratio, {}), wide) : b.scalar(wide, 0.5);
+  Value keep = b.compare(ComparePredicate::ge, randomUniform(b, dims, n.seed(), wide), ratio);
+  Value scale = b.div(b.scalar(wide, 1), b.sub(b.scalar(wide, 1), ratio));
+  Value dropped = b.select(keep, b.cast(b.mul(b.cast(x, wide), scale), element), b.scalar(element, 0));
+  if (!known) {
+    Value isTraining = b.reshape(training, {});
+    dropped = b.select(isTraining, dropped, x);
+    keep = b.select(isTraining, keep, b.scalar(i1, 1));
+  }
+  n.results({dropped, n.hasOutput(1) ? keep : Value()});
 }
 
-/// `part`, of one value per index of dimension `axis` of x or a scalar, shaped to broadcast with x.
-Value alongAxis(NodeImporter &n, GraphBuilder &b, Value part, Value x) {
-  int64_t given = n.getInt("axis", 1);
-  if (!part || !x || b.rankOf(part) == 0)
-    return part;
-  if (b.rankOf(part) != 1)
-    return n.unsupported("scales of rank " + Twine(b.rankOf(part)) + " (blocks)"), Value();
-  if (constantOf(dimOf(b.typeOf(part), 0)) == 1)
-    return b.reshape(part, {});
-  int64_t axis = n.axis(given, b.rankOf(x));
-  return b.appendUnitDims(part, b.rankOf(x) - axis);
+void bitCast(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  auto to = DataType(n.requireInt("to"));
+  Type element = elementType(to, b.context());
+  if (!element)
+    return n.unsupported("nx does not have element type " + nameOf(to));
+  if (x)
+    n.result(b.emitAs<BitcastOp>(withElement(b.typeOf(x), element), x));
 }
 
-void dequantizeLinear(NodeImporter &n, GraphBuilder &b) {
-  if (n.getInt("block_size", 0))
-    return n.unsupported("quantization by blocks");
-  Value x = n.input(0), scale = n.input(1);
-  if (!x || !scale)
-    return;
-  Type wide = b.elementOf(scale);
-  // The difference is exact in i32 and is rounded once.
-  Type i32 = b.builder.getI32Type();
-  Value centred = x;
-  if (Value zeroPoint = n.optionalInput(2))
-    centred = b.emit<SubOp>({b.cast(x, i32), b.cast(alongAxis(n, b, zeroPoint, x), i32)});
-  n.result(b.emit<MulOp>({b.cast(centred, wide), alongAxis(n, b, scale, x)}));
-}
-
-void quantizeLinear(NodeImporter &n, GraphBuilder &b) {
-  n.ignoreAttrs({"saturate", "output_dtype"}); // the first is of 8-bit floats
-  if (n.getInt("block_size", 0))
-    return n.unsupported("quantization by blocks");
-  Value x = n.input(0), scale = n.input(1), zeroPoint = n.optionalInput(2);
-  if (!x || !scale)
-    return;
-  Type narrow = zeroPoint ? b.elementOf(zeroPoint) : Type(b.builder.getIntegerType(8, false));
-  if (!zeroPoint && n.hasAttr("output_dtype"))
-    narrow = elementType(DataType(n.getInt("output_dtype", 0)), b.context());
-  if (!narrow || !isa<IntegerType>(narrow))
-    return n.unsupported("nx quantizes to integers only");
-  Value wide = b.cast(x, b.elementOf(scale));
-  Value rounded = b.emit<RoundOp>(b.emit<DivOp>({wide, alongAxis(n, b, scale, x)}));
-  if (zeroPoint)
-    rounded = b.emit<AddOp>({rounded, b.cast(alongAxis(n, b, zeroPoint, x), b.elementOf(scale))});
-  n.result(b.cast(rounded, narrow)); // saturates
+void swiGlu(NodeImporter &n, GraphBuilder &b) {
+  Value gate = n.input(0), linear = n.input(1);
+  double alpha = n.getFloat("alpha", 1);
+  Value swished = alpha == 1 ? b.emit<SiluOp>(gate) : b.mul(gate, b.emit<SigmoidOp>(b.mul(gate, alpha)));
+  n.result(b.mul(swished, linear));
 }
 
 const OperatorRow kOperators[] = {
@@ -259,6 +258,7 @@ const OperatorRow kOperators[] = {
     {"Asinh", 9, kLatest, unary<AsinhOp>},
     {"Atan", 7, kLatest, unary<AtanOp>},
     {"Atanh", 9, kLatest, unary<AtanhOp>},
+    {"BitCast", 26, kLatest, bitCast},
     {"BitShift", 11, kLatest, bitShift},
     {"BitwiseAnd", 18, kLatest, binary<AndOp>},
     {"BitwiseNot", 18, kLatest, unary<NotOp>},
@@ -271,7 +271,6 @@ const OperatorRow kOperators[] = {
     {"Clip", 6, kLatest, clip},
     {"Cos", 7, kLatest, unary<CosOp>},
     {"Cosh", 9, kLatest, unary<CoshOp>},
-    {"DequantizeLinear", 10, kLatest, dequantizeLinear},
     {"Div", 7, kLatest, binary<DivOp>},
     {"Dropout", 7, kLatest, dropout},
     {"Elu", 6, kLatest, elu},
@@ -302,7 +301,6 @@ const OperatorRow kOperators[] = {
     {"Or", 7, kLatest, binary<OrOp>},
     {"PRelu", 7, kLatest, prelu},
     {"Pow", 7, kLatest, binary<PowOp>},
-    {"QuantizeLinear", 10, kLatest, quantizeLinear},
     {"Reciprocal", 6, kLatest, unary<ReciprocalOp>},
     {"Relu", 6, kLatest, unary<ReluOp>},
     {"Round", 11, kLatest, unary<RoundOp>},
@@ -317,6 +315,7 @@ const OperatorRow kOperators[] = {
     {"Sqrt", 6, kLatest, unary<SqrtOp>},
     {"Sub", 7, kLatest, binary<SubOp>},
     {"Sum", 6, kLatest, variadic<AddOp>},
+    {"SwiGLU", 28, kLatest, swiGlu},
     {"Swish", 24, kLatest, swish},
     {"Tan", 7, kLatest, unary<TanOp>},
     {"Tanh", 6, kLatest, unary<TanhOp>},

@@ -8,14 +8,8 @@ using namespace mlir;
 using namespace nx;
 using namespace nx::onnx;
 
-namespace {
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
 /// Matrix product where an operand of rank 1 is a row (left) or a column (right).
-Value emitMatmul(GraphBuilder &b, Value x, Value y) {
+Value nx::onnx::emitMatmul(GraphBuilder &b, Value x, Value y) {
   if (!x || !y)
     return {};
   if (b.rankOf(x) == 0 || b.rankOf(y) == 0)
@@ -36,21 +30,13 @@ Value emitMatmul(GraphBuilder &b, Value x, Value y) {
   return b.reshape(product, dims);
 }
 
-void matmul(NodeImporter &n, GraphBuilder &b) { n.result(emitMatmul(b, n.input(0), n.input(1))); }
+namespace {
 
-void matmulInteger(NodeImporter &n, GraphBuilder &b) {
-  Type i32 = b.builder.getI32Type();
-  Value x = b.cast(n.input(0), i32), y = b.cast(n.input(1), i32);
-  // A zero point per row of the left or per column of the right operand, or one for all.
-  if (Value zero = b.cast(n.optionalInput(2), i32)) {
-    if (b.rankOf(zero) == 1 && constantOf(dimOf(b.typeOf(zero), 0)) != 1)
-      zero = b.appendUnitDims(zero, 2);
-    x = b.emit<SubOp>({x, zero});
-  }
-  if (Value zero = b.cast(n.optionalInput(3), i32))
-    y = b.emit<SubOp>({y, zero});
-  n.result(emitMatmul(b, x, y));
-}
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+void matmul(NodeImporter &n, GraphBuilder &b) { n.result(emitMatmul(b, n.input(0), n.input(1))); }
 
 void gemm(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0), y = n.input(1);
@@ -135,6 +121,25 @@ Labelled contracted(GraphBuilder &b, Labelled x, Labelled y, StringRef kept) {
   return {b.reshape(product, shape), batch + left + right};
 }
 
+/// Dimensions of one label become one: the diagonal, by a sum of what lies on it.
+Labelled diagonal(GraphBuilder &b, Labelled x) {
+  for (size_t i = 0; i < x.labels.size() && x.value; ++i) {
+    size_t j = x.labels.find(x.labels[i], i + 1);
+    if (j == std::string::npos)
+      continue;
+    SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x.value)), rows(dims.size(), b.size(1)), columns(rows);
+    b.requireEqual(dims[i], dims[j], "a diagonal");
+    rows[i] = dims[i], columns[j] = dims[j];
+    Type i64 = b.builder.getI64Type();
+    Value on = b.compare(ComparePredicate::eq, b.iota(rows, i, i64), b.iota(columns, j, i64));
+    Value kept = b.select(on, x.value, b.like(x.value, 0));
+    x.value = b.reduce(ReduceKind::sum, kept, {int64_t(j)}, false);
+    x.labels.erase(j, 1);
+    --i; // there may be a third one
+  }
+  return x;
+}
+
 void einsum(NodeImporter &n, GraphBuilder &b) {
   std::string equation;
   for (char c : n.getString("equation", ""))
@@ -143,180 +148,87 @@ void einsum(NodeImporter &n, GraphBuilder &b) {
   auto [inputs, output] = StringRef(equation).split("->");
   SmallVector<StringRef> terms;
   inputs.split(terms, ',');
-  if (StringRef(equation).contains('.'))
-    return n.unsupported("'...' in the equation '" + equation + "'");
-  if (terms.size() != n.numInputs() || terms.size() > 2)
-    return n.unsupported("equation '" + equation + "' of " + Twine(n.numInputs()) + " operands; nx has those of one or two");
+  if (terms.size() != n.numInputs()) {
+    n.error() << "the equation '" << equation << "' has " << terms.size() << " terms for " << n.numInputs() << " operands";
+    return;
+  }
+  // The dimensions of an ellipsis are labelled by bytes that no equation uses, counted from the right.
+  size_t widest = 0;
   SmallVector<Labelled> operands;
   for (auto [i, term] : llvm::enumerate(terms)) {
     Value value = n.input(i);
     if (!value)
       return;
-    if (int64_t(term.size()) != b.rankOf(value)) {
+    auto [before, after] = term.split("...");
+    bool hasEllipsis = term.contains("...");
+    int64_t rest = b.rankOf(value) - int64_t(before.size() + after.size());
+    if (rest < 0 || (rest > 0 && !hasEllipsis)) {
       n.error() << "'" << term << "' does not label the dimensions of " << b.text(b.typeOf(value));
       return;
     }
-    operands.push_back({value, term.str()});
-    for (char label : term)
-      if (term.count(label) > 1)
-        return n.unsupported("a diagonal in the equation '" + equation + "'");
+    std::string labels = before.str();
+    for (int64_t d = rest; d-- > 0;)
+      labels += char(1 + d);
+    labels += after;
+    widest = std::max<size_t>(widest, rest);
+    // A dimension of size 1 in an ellipsis broadcasts: it need not be there.
+    SmallVector<AffineExpr> dims = dimsOf(b.typeOf(value)), kept;
+    std::string keptLabels;
+    for (auto [dim, label] : llvm::zip(dims, labels))
+      if (label >= 32 || constantOf(dim) != 1) {
+        kept.push_back(dim);
+        keptLabels += label;
+      }
+    operands.push_back(diagonal(b, {b.reshape(value, kept), keptLabels}));
   }
-  std::string kept = output.str();
-  if (!StringRef(equation).contains("->")) {
-    // Without an output: the labels that occur once, in alphabetical order.
+  std::string ellipsis;
+  for (size_t d = widest; d-- > 0;)
+    ellipsis += char(1 + d);
+  std::string kept;
+  if (StringRef(equation).contains("->")) {
+    auto [before, after] = output.split("...");
+    kept = before.str() + (output.contains("...") ? ellipsis : "") + after.str();
+  } else {
+    // Without an output: the ellipsis, then the labels that occur once, in alphabetical order.
     for (char label : inputs)
-      if (label != ',' && inputs.count(label) == 1)
+      if (label != ',' && label != '.' && inputs.count(label) == 1)
         kept += label;
     llvm::sort(kept);
+    kept = ellipsis + kept;
   }
   for (char label : kept)
-    if (!inputs.contains(label) || StringRef(kept).count(label) > 1) {
+    if ((label >= 32 && !inputs.contains(label)) || StringRef(kept).count(label) > 1) {
       n.error() << "the equation '" << equation << "' has a wrong output";
       return;
     }
-  Labelled result = operands.size() == 1 ? summed(b, operands[0], kept) : contracted(b, operands[0], operands[1], kept);
-  if (result.value)
-    n.result(ordered(b, result, kept).value);
-}
-
-//===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
-
-struct Window {
-  SmallVector<int64_t> kernel, strides, dilations, lo, hi;
-};
-
-/// Reads the attributes of convolutions and pools over an input [N, C, spatial..]. Null after an
-/// error or a refusal.
-std::optional<Window> readWindow(NodeImporter &n, GraphBuilder &b, Value x, ArrayRef<int64_t> weightKernel = {}) {
-  if (!x)
-    return std::nullopt;
-  int64_t spatial = b.rankOf(x) - 2;
-  if (spatial < 1) {
-    n.error() << "needs an input [N, C, spatial..], got " << b.text(b.typeOf(x));
-    return std::nullopt;
+  // From left to right; what a later operand needs stays.
+  Labelled result = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) {
+    std::string needed = kept;
+    for (size_t j = i + 1; j < operands.size(); ++j)
+      needed += operands[j].labels;
+    if (!result.value || !operands[i].value)
+      return;
+    result = contracted(b, result, operands[i], needed);
   }
-  SmallVector<int64_t> ones(spatial, 1), zeros(2 * spatial, 0);
-  Window w{n.getInts("kernel_shape", weightKernel), n.getInts("strides", ones), n.getInts("dilations", ones), {}, {}};
-  SmallVector<int64_t> pads = n.getInts("pads", zeros);
-  if (b.failed())
-    return std::nullopt;
-  if (int64_t(w.kernel.size()) != spatial || int64_t(w.strides.size()) != spatial ||
-      int64_t(w.dilations.size()) != spatial || int64_t(pads.size()) != 2 * spatial) {
-    n.error() << "kernel_shape, strides, dilations and pads do not fit " << spatial << " spatial dimensions";
-    return std::nullopt;
-  }
-  if (!weightKernel.empty() && ArrayRef<int64_t>(w.kernel) != weightKernel) {
-    n.error() << "kernel_shape is not that of the weights";
-    return std::nullopt;
-  }
-  constexpr int64_t limit = 1 << 24;
-  for (ArrayRef<int64_t> list : {ArrayRef<int64_t>(w.kernel), ArrayRef<int64_t>(w.strides), ArrayRef<int64_t>(w.dilations)})
-    for (int64_t value : list)
-      if (value < 1 || value > limit) {
-        n.error() << "kernel, stride and dilation must be positive and below " << limit << ", one is " << value;
-        return std::nullopt;
-      }
-  for (int64_t value : pads)
-    if (value < 0 || value > limit) {
-      n.error() << "padding of " << value;
-      return std::nullopt;
-    }
-
-  StringRef autoPad = n.getString("auto_pad", "NOTSET");
-  if (autoPad == "NOTSET" || autoPad == "VALID") {
-    if (autoPad == "VALID")
-      pads = zeros;
-    w.lo.assign(pads.begin(), pads.begin() + spatial);
-    w.hi.assign(pads.begin() + spatial, pads.end());
-    return w;
-  }
-  if (autoPad != "SAME_UPPER" && autoPad != "SAME_LOWER") {
-    n.error() << "auto_pad '" << autoPad << "' is not known";
-    return std::nullopt;
-  }
-  for (int64_t i = 0; i < spatial; ++i) {
-    // As much padding as makes ceil(size / stride) outputs.
-    int64_t extent = w.dilations[i] * (w.kernel[i] - 1) + 1, total = extent - 1;
-    std::optional<int64_t> size = constantOf(dimOf(b.typeOf(x), i + 2));
-    if (size)
-      total = std::max<int64_t>((llvm::divideCeil(*size, w.strides[i]) - 1) * w.strides[i] + extent - *size, 0);
-    else if (w.strides[i] != 1)
-      return n.unsupported("auto_pad with strides over a dimension of symbolic size"), std::nullopt;
-    int64_t less = total / 2, more = total - less;
-    w.lo.push_back(autoPad == "SAME_UPPER" ? less : more);
-    w.hi.push_back(autoPad == "SAME_UPPER" ? more : less);
-  }
-  return w;
-}
-
-SmallVector<NamedAttribute> windowAttributes(GraphBuilder &b, const Window &w) {
-  return {b.ints("strides", w.strides), b.ints("dilations", w.dilations), b.ints("pads_lo", w.lo), b.ints("pads_hi", w.hi)};
-}
-
-void conv(NodeImporter &n, GraphBuilder &b) {
-  Value x = n.input(0), weight = n.input(1);
-  if (!x || !weight)
+  result = summed(b, result, kept);
+  if (!result.value)
     return;
-  SmallVector<int64_t> kernel;
-  for (int64_t i = 2; i < b.rankOf(weight); ++i) {
-    std::optional<int64_t> size = constantOf(dimOf(b.typeOf(weight), i));
-    if (!size)
-      return n.unsupported("the kernel's size is symbolic");
-    kernel.push_back(*size);
+  // Labels of an ellipsis that was all ones come back.
+  SmallVector<AffineExpr> shape;
+  std::string present;
+  for (char label : kept)
+    if (StringRef(result.labels).contains(label))
+      present += label;
+  Value sorted = ordered(b, result, present).value;
+  if (!sorted)
+    return;
+  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(sorted));
+  for (char label : kept) {
+    size_t at = present.find(label);
+    shape.push_back(at == std::string::npos ? b.size(1) : dims[at]);
   }
-  if (b.rankOf(weight) != b.rankOf(x) || kernel.empty()) {
-    n.error() << "input " << b.text(b.typeOf(x)) << " and weights " << b.text(b.typeOf(weight))
-              << " must have the same rank, 3 or more";
-    return;
-  }
-  int64_t groups = n.getInt("group", 1);
-  if (groups < 1 || groups > (1 << 24)) {
-    n.error() << groups << " groups";
-    return;
-  }
-  std::optional<Window> window = readWindow(n, b, x, kernel);
-  if (!window)
-    return;
-  SmallVector<NamedAttribute> attributes = windowAttributes(b, *window);
-  attributes.push_back(b.i64("groups", groups));
-  n.result(b.emitOptional<ConvOp>({x, weight, n.optionalInput(2)}, attributes));
-}
-
-template <PoolKind kind> void pool(NodeImporter &n, GraphBuilder &b) {
-  Value x = n.input(0);
-  n.ignoreAttrs({"storage_order"}); // of the output that nx does not compute
-  if (!n.hasAttr("kernel_shape")) {
-    n.error() << "kernel_shape is missing";
-    return;
-  }
-  std::optional<Window> window = readWindow(n, b, x);
-  if (!window)
-    return;
-  SmallVector<NamedAttribute> attributes = windowAttributes(b, *window);
-  attributes.push_back(b.attr("kind", PoolKindAttr::get(b.context(), kind)));
-  attributes.push_back(b.ints("window", window->kernel));
-  if (n.getInt("ceil_mode", 0)) {
-    for (int64_t i = 2; i < b.rankOf(x); ++i)
-      if (!constantOf(dimOf(b.typeOf(x), i)))
-        return n.unsupported("ceil_mode over a dimension of symbolic size");
-    attributes.push_back(b.flag("ceil_mode"));
-  }
-  if (n.getInt("count_include_pad", 0))
-    attributes.push_back(b.flag("count_include_pad"));
-  n.result(b.emit<PoolOp>(x, attributes));
-}
-
-template <ReduceKind kind> void globalPool(NodeImporter &n, GraphBuilder &b) {
-  Value x = n.input(0);
-  if (!x)
-    return;
-  if (b.rankOf(x) < 3) {
-    n.error() << "needs an input [N, C, spatial..], got " << b.text(b.typeOf(x));
-    return;
-  }
-  n.result(b.reduce(kind, x, llvm::to_vector(llvm::seq<int64_t>(2, b.rankOf(x))), true));
+  n.result(b.reshape(sorted, shape));
 }
 
 //===----------------------------------------------------------------------===//
@@ -327,9 +239,23 @@ void batchNormalization(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0), scale = n.input(1), bias = n.input(2), mean = n.input(3), variance = n.input(4);
   if (!x || !scale || !bias || !mean || !variance)
     return;
-  n.ignoreAttrs({"momentum"}); // of training
-  if (n.getInt("training_mode", 0))
-    return n.unsupported("it is in training mode; export the model for inference");
+  double momentum = n.getFloat("momentum", 0.9);
+  Value runningMean, runningVariance;
+  if (n.getInt("training_mode", 0)) {
+    // Of all elements of a channel; what was given moves towards them.
+    SmallVector<int64_t> axes{0};
+    for (int64_t i = 2; i < b.rankOf(x); ++i)
+      axes.push_back(i);
+    SmallVector<AffineExpr> channels{dimOf(b.typeOf(x), b.rankOf(x) > 1 ? 1 : 0)};
+    Value wide = b.cast(x, b.elementOf(mean)), batchMean = b.reduce(ReduceKind::mean, wide, axes, true);
+    Value centred = b.sub(wide, batchMean), batchVariance = b.reduce(ReduceKind::mean, b.mul(centred, centred), axes, true);
+    auto moved = [&](Value before, Value now) { return b.add(b.mul(before, momentum), b.mul(now, 1 - momentum)); };
+    batchMean = b.reshape(batchMean, channels), batchVariance = b.reshape(batchVariance, channels);
+    runningMean = moved(mean, batchMean), runningVariance = moved(variance, batchVariance);
+    mean = batchMean, variance = batchVariance;
+    if (!mean || !variance)
+      return;
+  }
   if (!n.getInt("spatial", 1))
     return n.unsupported("attribute spatial = 0");
   // scale * (x - mean) / sqrt(variance + epsilon) + bias as one factor and one summand per channel.
@@ -340,7 +266,7 @@ void batchNormalization(NodeImporter &n, GraphBuilder &b) {
   auto perChannel = [&](Value value) {
     return b.appendUnitDims(b.cast(value, b.elementOf(x)), b.rankOf(x) - 1);
   };
-  n.result(b.emit<AddOp>({b.emit<MulOp>({x, perChannel(factor)}), perChannel(summand)}));
+  n.results({b.add(b.mul(x, perChannel(factor)), perChannel(summand)), runningMean, runningVariance});
 }
 
 void instanceNormalization(NodeImporter &n, GraphBuilder &b) {
@@ -385,12 +311,21 @@ void groupNormalization(NodeImporter &n, GraphBuilder &b) {
 
 void layerNormalization(NodeImporter &n, GraphBuilder &b) {
   n.ignoreAttrs({"stash_type"}); // nx computes statistics in f32 or wider
-  Value x = n.input(0), scale = n.input(1);
-  if (x)
-    n.result(b.emitOptional<LayerNormOp>({x, scale, n.optionalInput(2)},
-                                         {b.i64("axis", n.axis(n.getInt("axis", -1), b.rankOf(x))),
-                                          b.f64("epsilon", n.getFloat("epsilon", 1e-5))},
-                                         /*countSegments=*/true));
+  Value x = n.input(0), scale = n.input(1), mean, inverse;
+  if (!x)
+    return;
+  int64_t axis = n.axis(n.getInt("axis", -1), b.rankOf(x));
+  double epsilon = n.getFloat("epsilon", 1e-5);
+  Value y = b.emitOptional<LayerNormOp>({x, scale, n.optionalInput(2)}, {b.i64("axis", axis), b.f64("epsilon", epsilon)},
+                                        /*countSegments=*/true);
+  if (n.hasOutput(1) || n.hasOutput(2)) {
+    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(axis, b.rankOf(x)));
+    Value wide = b.elementOf(x).isF64() ? x : b.cast(x, b.builder.getF32Type());
+    mean = b.reduce(ReduceKind::mean, wide, axes, true);
+    Value centred = b.sub(wide, mean);
+    inverse = b.emit<RsqrtOp>(b.add(b.reduce(ReduceKind::mean, b.mul(centred, centred), axes, true), epsilon));
+  }
+  n.results({y, mean, inverse});
 }
 
 void rmsNormalization(NodeImporter &n, GraphBuilder &b) {
@@ -430,98 +365,18 @@ void lpNormalization(NodeImporter &n, GraphBuilder &b) {
   n.result(b.emit<DivOp>({x, b.emit<SelectOp>({isZero, b.scalar(b.elementOf(x), 1), norm})}));
 }
 
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-/// [B, S, heads * D] as [B, heads, S, D]; rank 4 is that already.
-Value splitHeads(NodeImporter &n, GraphBuilder &b, Value x, StringRef headsAttr) {
-  if (!x || b.rankOf(x) == 4)
-    return x;
-  int64_t heads = n.requireInt(headsAttr);
-  if (b.failed())
-    return {};
-  SmallVector<AffineExpr> d = dimsOf(b.typeOf(x));
-  AffineExpr size = d.size() == 3 && heads > 0 ? divideExactly(d[2], b.size(heads)) : AffineExpr();
-  if (!size) {
-    n.error() << b.text(b.typeOf(x)) << " does not divide into " << heads << " heads";
-    return {};
-  }
-  return b.transpose(b.reshape(x, {d[0], d[1], b.size(heads), size}), {0, 2, 1, 3});
-}
-
-void attention(NodeImporter &n, GraphBuilder &b) {
-  n.ignoreAttrs({"qk_matmul_output_mode", "softmax_precision", "q_num_heads", "kv_num_heads"});
-  Value q = n.input(0), k = n.input(1), v = n.input(2), mask = n.optionalInput(3);
-  if (!q || !k || !v)
-    return;
-  if (n.getFloat("softcap", 0) != 0)
-    return n.unsupported("attribute softcap");
-  if (n.hasOutput(3))
-    return n.unsupported("the output qk_matmul_output");
-  if (n.hasInput(6))
-    return n.unsupported("the input nonpad_kv_seqlen");
-  if (n.hasInput(4) != n.hasInput(5)) {
-    n.error() << "past_key and past_value come together";
-    return;
-  }
-  bool isFlat = b.rankOf(q) == 3;
-  q = splitHeads(n, b, q, "q_num_heads");
-  k = splitHeads(n, b, k, "kv_num_heads");
-  v = splitHeads(n, b, v, "kv_num_heads");
-  // Query 0 may use the past keys and the first new one.
-  AffineExpr causalOffset = b.size(0);
-  if (Value past = n.optionalInput(4)) {
-    if (b.rankOf(past) != 4) {
-      n.error() << "past_key must have rank 4, got " << b.text(b.typeOf(past));
-      return;
-    }
-    causalOffset = dimOf(b.typeOf(past), 2);
-    k = b.emit<ConcatOp>({past, k}, b.i64("axis", 2));
-  }
-  if (Value past = n.optionalInput(5))
-    v = b.emit<ConcatOp>({past, v}, b.i64("axis", 2));
-  if (!q || !k || !v)
-    return;
-  if (b.rankOf(q) != 4 || b.rankOf(k) != 4) {
-    n.error() << "query and key must have rank 3 or 4";
-    return;
-  }
-  std::optional<int64_t> size = constantOf(dimOf(b.typeOf(q), 3));
-  if (!size && !n.hasAttr("scale"))
-    return n.unsupported("the size of a head is symbolic");
-  double scale = n.getFloat("scale", 1 / std::sqrt(double(std::max<int64_t>(size.value_or(1), 1))));
-  SmallVector<NamedAttribute> attributes{b.f64("scale", scale), b.flag("zero_without_keys")};
-  if (n.getInt("is_causal", 0))
-    attributes.push_back(b.dims("causal", causalOffset));
-  if (mask && isa<FloatType>(b.elementOf(mask)))
-    mask = b.cast(mask, b.elementOf(q));
-  Value result = b.emitOptional<AttentionOp>({q, k, v, mask}, attributes);
-  if (result && isFlat) {
-    SmallVector<AffineExpr> d = dimsOf(b.typeOf(result));
-    result = b.reshape(b.transpose(result, {0, 2, 1, 3}), {d[0], d[2], d[1] * d[3]});
-  }
-  n.results({result, k, v});
-}
-
 const OperatorRow kOperators[] = {
-    {"Attention", 23, kLatest, attention},
-    {"AveragePool", 7, kLatest, pool<PoolKind::avg>},
     {"BatchNormalization", 7, kLatest, batchNormalization},
-    {"Conv", 1, kLatest, conv},
     {"Einsum", 12, kLatest, einsum},
     {"Gemm", 7, kLatest, gemm},
-    {"GlobalAveragePool", 1, kLatest, globalPool<ReduceKind::mean>},
-    {"GlobalMaxPool", 1, kLatest, globalPool<ReduceKind::max>},
     {"GroupNormalization", 18, kLatest, groupNormalization},
     {"InstanceNormalization", 6, kLatest, instanceNormalization},
     {"LayerNormalization", 17, kLatest, layerNormalization},
     {"LpNormalization", 1, kLatest, lpNormalization},
     {"MatMul", 1, kLatest, matmul},
-    {"MatMulInteger", 10, kLatest, matmulInteger},
-    {"MaxPool", 1, kLatest, pool<PoolKind::max>},
     {"MeanVarianceNormalization", 9, kLatest, meanVarianceNormalization},
     {"RMSNormalization", 23, kLatest, rmsNormalization},
+    {"SimplifiedLayerNormalization", 1, kLatest, rmsNormalization},
 };
 
 } // namespace

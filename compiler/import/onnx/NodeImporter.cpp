@@ -1,6 +1,9 @@
 //===- NodeImporter.cpp - What an operator's handler works with -----------===//
 
 #include "compiler/import/onnx/NodeImporter.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/xxhash.h"
+#include <cstring>
 
 using namespace mlir;
 using namespace nx;
@@ -63,15 +66,54 @@ SmallVector<int64_t> NodeImporter::getInts(StringRef name, ArrayRef<int64_t> abs
   return SmallVector<int64_t>(attribute ? ArrayRef<int64_t>(attribute->ints) : absent);
 }
 
+SmallVector<double> NodeImporter::getFloats(StringRef name) {
+  const onnx::Attribute *attribute = getAttr(name, onnx::Attribute::Kind::Floats);
+  return attribute ? SmallVector<double>(attribute->floats.begin(), attribute->floats.end()) : SmallVector<double>();
+}
+
+SmallVector<StringRef> NodeImporter::getStrings(StringRef name) {
+  const onnx::Attribute *attribute = getAttr(name, onnx::Attribute::Kind::Strings);
+  return attribute ? SmallVector<StringRef>(ArrayRef(attribute->strings)) : SmallVector<StringRef>();
+}
+
 int64_t NodeImporter::requireInt(StringRef name) {
   if (!hasAttr(name) && !b.failed())
     error() << "attribute '" << name << "' is missing";
   return getInt(name, 0);
 }
 
+uint64_t NodeImporter::seed() {
+  const onnx::Attribute *given = find("seed");
+  if (given && given->kind == onnx::Attribute::Kind::Int)
+    return uint64_t(given->i);
+  if (given)
+    return llvm::bit_cast<uint64_t>(double(given->f));
+  auto name = dyn_cast<NameLoc>(b.loc);
+  return llvm::xxh3_64bits(name ? name.getName().getValue() : StringRef());
+}
+
 Value NodeImporter::getTensor(StringRef name) {
   const onnx::Attribute *attribute = getAttr(name, onnx::Attribute::Kind::Tensor);
   return attribute && attribute->tensor ? makeConstant(*attribute->tensor) : Value();
+}
+
+template <typename T, typename From> static std::vector<char> bytesOf(ArrayRef<From> values) {
+  std::vector<char> bytes(values.size() * sizeof(T));
+  for (auto [i, value] : llvm::enumerate(values)) {
+    T element = T(value);
+    std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
+  }
+  return bytes;
+}
+
+Value NodeImporter::table(ArrayRef<int64_t> values, Type element) {
+  assert(element.isInteger(64) && "integers are i64");
+  return makeTable(RankedTensorType::get({int64_t(values.size())}, element), bytesOf<int64_t>(values));
+}
+
+Value NodeImporter::table(ArrayRef<double> values, Type element) {
+  auto type = RankedTensorType::get({int64_t(values.size())}, element);
+  return element.isF64() ? makeTable(type, bytesOf<double>(values)) : makeTable(type, bytesOf<float>(values));
 }
 
 int64_t NodeImporter::axis(int64_t axis, int64_t rank) {

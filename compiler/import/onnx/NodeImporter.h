@@ -20,11 +20,12 @@ class NodeImporter {
 public:
   using FindAttribute = llvm::function_ref<const Attribute *(llvm::StringRef)>;
   using MakeConstant = llvm::function_ref<mlir::Value(const Tensor &)>;
+  using MakeTable = llvm::function_ref<mlir::Value(mlir::RankedTensorType, std::vector<char>)>;
 
   NodeImporter(GraphBuilder &b, const Node &node, int64_t opset, llvm::ArrayRef<mlir::Value> inputs,
-               FindAttribute findAttribute, MakeConstant makeConstant)
+               FindAttribute findAttribute, MakeConstant makeConstant, MakeTable makeTable)
       : b(b), node(node), nodeOpset(opset), inputs(inputs), findAttribute(findAttribute),
-        makeConstant(makeConstant) {}
+        makeConstant(makeConstant), makeTable(makeTable) {}
 
   int64_t opset() const { return nodeOpset; }
   size_t numInputs() const { return inputs.size(); }
@@ -42,6 +43,8 @@ public:
   double getFloat(llvm::StringRef name, double absent);
   llvm::StringRef getString(llvm::StringRef name, llvm::StringRef absent);
   llvm::SmallVector<int64_t> getInts(llvm::StringRef name, llvm::ArrayRef<int64_t> absent = {});
+  llvm::SmallVector<double> getFloats(llvm::StringRef name);
+  llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name);
   /// The attribute if it is present and of that kind.
   const Attribute *getAttr(llvm::StringRef name, Attribute::Kind kind);
   int64_t requireInt(llvm::StringRef name);
@@ -50,8 +53,13 @@ public:
   void ignoreAttrs(std::initializer_list<llvm::StringRef> names) { readAttributes.append(names.begin(), names.end()); }
   /// The first attribute of the node that nobody has read; empty when there is none.
   llvm::StringRef unreadAttribute() const;
+  /// A number for the node's random numbers: its seed, or one that follows from its name.
+  uint64_t seed();
   /// An attribute that holds a tensor, as a constant.
   mlir::Value getTensor(llvm::StringRef name);
+  /// A vector of numbers that the handler has computed, of any length.
+  mlir::Value table(llvm::ArrayRef<int64_t> values, mlir::Type element);
+  mlir::Value table(llvm::ArrayRef<double> values, mlir::Type element);
 
   /// `axis` counted from the front; an error when it is not in [-rank, rank).
   int64_t axis(int64_t axis, int64_t rank);
@@ -90,10 +98,19 @@ private:
   llvm::ArrayRef<mlir::Value> inputs;
   FindAttribute findAttribute;
   MakeConstant makeConstant;
+  MakeTable makeTable;
   llvm::SmallVector<mlir::Value> nodeResults;
   std::optional<std::string> reason;
   llvm::SmallVector<llvm::StringRef> readAttributes;
 };
+
+/// Matrix product where an operand of rank 1 is a row (left) or a column (right).
+mlir::Value emitMatmul(GraphBuilder &b, mlir::Value x, mlir::Value y);
+/// Convolution by the node's attributes; null after an error or a refusal.
+mlir::Value emitConv(NodeImporter &n, GraphBuilder &b, mlir::Value x, mlir::Value weight, mlir::Value bias);
+
+/// The scores of a linear model or a tree ensemble [N, classes], as its attribute post_transform wants them.
+mlir::Value postTransformed(NodeImporter &n, GraphBuilder &b, mlir::Value scores);
 
 using Handler = void (*)(NodeImporter &, GraphBuilder &);
 
@@ -107,15 +124,30 @@ struct OperatorRow {
 /// maxOpset of operators that have kept their meaning so far.
 inline constexpr int kLatest = kMaxOnnxOpset;
 
+// Of the ONNX domain, by kind.
+llvm::ArrayRef<OperatorRow> attentionOperators();
 llvm::ArrayRef<OperatorRow> elementwiseOperators();
+llvm::ArrayRef<OperatorRow> lossOperators();
 llvm::ArrayRef<OperatorRow> nnOperators();
+llvm::ArrayRef<OperatorRow> quantizedOperators();
+llvm::ArrayRef<OperatorRow> randomOperators();
+llvm::ArrayRef<OperatorRow> recurrentOperators();
 llvm::ArrayRef<OperatorRow> reduceOperators();
-llvm::ArrayRef<OperatorRow> shapeOperators();
-llvm::ArrayRef<OperatorRow> tensorOperators();
 llvm::ArrayRef<OperatorRow> refusedOperators();
+llvm::ArrayRef<OperatorRow> resampleOperators();
+llvm::ArrayRef<OperatorRow> scatterOperators();
+llvm::ArrayRef<OperatorRow> shapeOperators();
+llvm::ArrayRef<OperatorRow> signalOperators();
+llvm::ArrayRef<OperatorRow> tensorOperators();
+llvm::ArrayRef<OperatorRow> windowOperators();
+// Of other domains.
+llvm::ArrayRef<OperatorRow> microsoftOperators();
+llvm::ArrayRef<OperatorRow> mlOperators();
+llvm::ArrayRef<OperatorRow> trainingOperators();
+llvm::ArrayRef<OperatorRow> treeOperators();
 
-/// The row for an operator of the ONNX domain; `known` tells whether other opsets have one.
-const OperatorRow *findOperator(llvm::StringRef name, int64_t opset, bool &known);
+/// The row for an operator of a domain ("" is ONNX's own); `known` tells whether other opsets have one.
+const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t opset, bool &known);
 
 } // namespace nx::onnx
 #endif // NX_COMPILER_IMPORT_ONNX_NODEIMPORTER_H

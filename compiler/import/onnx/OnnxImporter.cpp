@@ -19,21 +19,49 @@ using llvm::Expected;
 // The table of operators
 //===----------------------------------------------------------------------===//
 
-/// All rows by operator.
+namespace {
+struct DomainTable {
+  StringRef domain;
+  ArrayRef<OperatorRow> rows;
+};
+} // namespace
+
+static std::vector<DomainTable> allTables() {
+  return {{"", attentionOperators()},
+          {"", elementwiseOperators()},
+          {"", lossOperators()},
+          {"", nnOperators()},
+          {"", quantizedOperators()},
+          {"", randomOperators()},
+          {"", recurrentOperators()},
+          {"", reduceOperators()},
+          {"", refusedOperators()},
+          {"", resampleOperators()},
+          {"", scatterOperators()},
+          {"", shapeOperators()},
+          {"", signalOperators()},
+          {"", tensorOperators()},
+          {"", windowOperators()},
+          {"ai.onnx.ml", mlOperators()},
+          {"ai.onnx.ml", treeOperators()},
+          {"ai.onnx.preview.training", trainingOperators()},
+          {"com.microsoft", microsoftOperators()}};
+}
+
+/// All rows by domain and operator.
 static const llvm::StringMap<SmallVector<const OperatorRow *, 2>> &operatorTable() {
   static const auto table = [] {
     llvm::StringMap<SmallVector<const OperatorRow *, 2>> rows;
-    for (ArrayRef<OperatorRow> kind : {elementwiseOperators(), nnOperators(), reduceOperators(), shapeOperators(),
-                                       tensorOperators(), refusedOperators()})
-      for (const OperatorRow &row : kind)
-        rows[row.name].push_back(&row);
+    for (const DomainTable &kind : allTables())
+      for (const OperatorRow &row : kind.rows)
+        rows[(kind.domain + ":" + row.name).str()].push_back(&row);
     return rows;
   }();
   return table;
 }
 
-const OperatorRow *nx::onnx::findOperator(StringRef name, int64_t opset, bool &known) {
-  auto it = operatorTable().find(name);
+const OperatorRow *nx::onnx::findOperator(StringRef domain, StringRef name, int64_t opset, bool &known) {
+  auto it = operatorTable().find((domain + ":" + name).str());
   known = it != operatorTable().end();
   if (known)
     for (const OperatorRow *row : it->second)
@@ -44,12 +72,12 @@ const OperatorRow *nx::onnx::findOperator(StringRef name, int64_t opset, bool &k
 
 std::vector<SupportedOperator> nx::supportedOnnxOperators() {
   std::vector<SupportedOperator> operators;
-  for (auto &entry : operatorTable())
-    for (const OperatorRow *row : entry.second)
-      if (row->handler)
-        operators.push_back({row->name, row->minOpset, row->maxOpset});
+  for (const DomainTable &kind : allTables())
+    for (const OperatorRow &row : kind.rows)
+      if (row.handler)
+        operators.push_back({kind.domain, row.name, row.minOpset, row.maxOpset});
   llvm::sort(operators, [](const SupportedOperator &a, const SupportedOperator &b) {
-    return std::tie(a.name, a.minOpset) < std::tie(b.name, b.minOpset);
+    return std::tie(a.domain, a.name, a.minOpset) < std::tie(b.domain, b.name, b.minOpset);
   });
   return operators;
 }
@@ -140,6 +168,9 @@ private:
   Value lookup(StringRef name, Scope &scope);
   /// A tensor's contents: a constant when small, else a parameter called `name`. Null after an error.
   Value importTensor(const Tensor &tensor, StringRef name);
+  /// The same for contents of the importer's own.
+  Value tableOf(RankedTensorType type, std::vector<char> bytes, StringRef name);
+  std::string uniqueParamName(StringRef name);
   const onnx::Attribute *findAttribute(const Node &node, StringRef name, const Scope &scope);
 };
 
@@ -196,6 +227,9 @@ LogicalResult ModelImporter::fixSymbols(const Graph &graph) {
   return success();
 }
 
+/// Elements of less than a byte share bytes outside of a model, but not inside.
+static bool mayCrossBoundary(Type element) { return element.getIntOrFloatBitWidth() >= 8 || element.isInteger(1); }
+
 RankedTensorType ModelImporter::inputType(const ValueInfo &input) {
   b.loc = NameLoc::get(b.builder.getStringAttr(input.name));
   if (input.kind != ValueInfo::Kind::Tensor)
@@ -204,6 +238,9 @@ RankedTensorType ModelImporter::inputType(const ValueInfo &input) {
   if (!element)
     return b.error() << "input '" << input.name << "' has element type " << nameOf(input.elementType)
                      << ", which nx does not have", RankedTensorType();
+  if (!mayCrossBoundary(element))
+    return b.error() << "input '" << input.name << "' has element type " << nameOf(input.elementType)
+                     << ", which nx has for weights and inside of a model only", RankedTensorType();
   auto given = options.shapes.find(input.name);
   if (!input.dims && given == options.shapes.end())
     return b.error() << "input '" << input.name << "' has no shape; give it with --shape " << input.name << "=DIMS",
@@ -310,6 +347,9 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
     Value value = lookup(output.name, scope);
     if (!value || failed(checkOutput(output, value)))
       return failure();
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && !mayCrossBoundary(type.getElementType()))
+      return b.error() << "output '" << output.name << "' has element type " << nameOf(output.elementType)
+                       << ", which nx has for weights and inside of a model only", failure();
     results.push_back(value);
     resultTypes.push_back(value.getType());
   }
@@ -351,19 +391,46 @@ Value ModelImporter::importTensor(const Tensor &tensor, StringRef name) {
       return b.constant(DenseElementsAttr::get(*type, ArrayRef<mlir::Attribute>()));
     if (type->getElementType().isInteger(1))
       return b.constant(DenseElementsAttr::get(*type, SmallVector<bool>(bytes)));
+    if (type->getElementTypeBitWidth() < 8) {
+      Type element = type->getElementType();
+      SmallVector<mlir::Attribute> values;
+      for (char byte : bytes) {
+        APInt bits(type->getElementTypeBitWidth(), uint8_t(byte), false, /*implicitTrunc=*/true);
+        if (auto floatType = dyn_cast<FloatType>(element))
+          values.push_back(FloatAttr::get(element, APFloat(floatType.getFloatSemantics(), bits)));
+        else
+          values.push_back(IntegerAttr::get(element, bits));
+      }
+      return b.constant(DenseElementsAttr::get(*type, values));
+    }
     return b.constant(DenseElementsAttr::getFromRawBuffer(*type, bytes));
   }
 
-  // Graphs and functions have names of their own.
-  std::string unique = name.str();
-  while (!paramNames.try_emplace(unique, 1).second)
-    unique = (name + "#" + Twine(++paramNames[name])).str();
+  std::string unique = uniqueParamName(name);
   Error error = data->isDecoded ? params.addOwned(unique, *type, std::move(data->decoded))
                                 : params.add(unique, *type, bytes);
   if (error)
     return b.error() << toString(std::move(error)), Value();
   paramOf[&tensor] = unique;
   return ParamOp::create(b.builder, b.loc, *type, unique, *type, b.builder.getArrayAttr({}));
+}
+
+/// Graphs and functions have names of their own.
+std::string ModelImporter::uniqueParamName(StringRef name) {
+  std::string unique = name.str();
+  while (!paramNames.try_emplace(unique, 1).second)
+    unique = (name + "#" + Twine(++paramNames[name])).str();
+  return unique;
+}
+
+Value ModelImporter::tableOf(RankedTensorType type, std::vector<char> bytes, StringRef name) {
+  if (isSmall(type))
+    return type.getNumElements() ? b.constant(DenseElementsAttr::getFromRawBuffer(type, bytes))
+                                 : b.constant(DenseElementsAttr::get(type, ArrayRef<mlir::Attribute>()));
+  std::string unique = uniqueParamName(name);
+  if (Error error = params.addOwned(unique, type, std::move(bytes)))
+    return b.error() << toString(std::move(error)), Value();
+  return ParamOp::create(b.builder, b.loc, type, unique, type, b.builder.getArrayAttr({}));
 }
 
 Value ModelImporter::lookup(StringRef name, Scope &scope) {
@@ -469,7 +536,7 @@ LogicalResult ModelImporter::importNode(const Node &node, Scope &scope) {
     return callFunction(node, *function->second, inputs, scope, label);
 
   bool known = false;
-  const OperatorRow *row = isOnnx ? findOperator(node.opType, opset->second, known) : nullptr;
+  const OperatorRow *row = findOperator(isOnnx ? StringRef() : node.domain, node.opType, opset->second, known);
   if (!row)
     return refuse(node, inputs, opset->second,
                   known ? "nx does not have this operator for this opset" : "nx does not have this operator", scope);
@@ -489,7 +556,8 @@ LogicalResult ModelImporter::importNode(const Node &node, Scope &scope) {
     // Named by the value that other nodes know it by, if the tensor has no name of its own.
     return importTensor(tensor, node.outputs.empty() ? StringRef(label) : node.outputs[0]);
   };
-  NodeImporter importer(b, node, opset->second, inputs, find, makeConstant);
+  auto makeTable = [&](RankedTensorType type, std::vector<char> bytes) { return tableOf(type, std::move(bytes), label); };
+  NodeImporter importer(b, node, opset->second, inputs, find, makeConstant, makeTable);
   row->handler(importer, b);
   if (b.failed())
     return failure();

@@ -33,13 +33,14 @@ importOnnxBytes(llvm::StringRef bytes, llvm::StringRef folder, mlir::MLIRContext
 
 /// An operator that the importer knows, for the documentation.
 struct SupportedOperator {
+  llvm::StringRef domain; ///< "" is ONNX's own
   llvm::StringRef name;
   int minOpset, maxOpset;
 };
 std::vector<SupportedOperator> supportedOnnxOperators();
 
 /// Opsets of the ONNX domain that the importer reads.
-inline constexpr int kMinOnnxOpset = 7, kMaxOnnxOpset = 26;
+inline constexpr int kMinOnnxOpset = 7, kMaxOnnxOpset = 28;
 
 } // namespace nx
 #endif // NX_COMPILER_IMPORT_ONNX_ONNXIMPORTER_H

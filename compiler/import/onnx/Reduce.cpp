@@ -94,21 +94,35 @@ template <ReduceKind kind> void argReduce(NodeImporter &n, GraphBuilder &b) {
   n.result(b.emit<ArgReduceOp>(x, attributes));
 }
 
-void cumSum(NodeImporter &n, GraphBuilder &b) {
-  Value x = n.input(0);
-  std::optional<SmallVector<int64_t>> axis = n.constantInts(1);
-  if (!x || !axis)
+template <ReduceKind kind> void cumulative(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0), given = n.input(1);
+  bool exclusive = n.getInt("exclusive", 0), reverse = n.getInt("reverse", 0);
+  if (!x || !given)
     return;
-  if (axis->size() != 1) {
-    n.error() << "the axis must be one number";
-    return;
+  int64_t rank = b.rankOf(x);
+  auto along = [&](int64_t axis) {
+    SmallVector<NamedAttribute> attributes{b.i64("axis", axis), b.attr("kind", ReduceKindAttr::get(b.context(), kind))};
+    if (exclusive)
+      attributes.push_back(b.flag("exclusive"));
+    if (reverse)
+      attributes.push_back(b.flag("reverse"));
+    return b.emit<CumulativeOp>(x, attributes);
+  };
+  if (std::optional<SmallVector<int64_t>> axis = knownInts(given)) {
+    if (axis->size() != 1) {
+      n.error() << "the axis must be one number";
+      return;
+    }
+    return n.result(along(n.axis(axis->front(), rank)));
   }
-  SmallVector<NamedAttribute> attributes{b.i64("axis", n.axis(axis->front(), b.rankOf(x)))};
-  if (n.getInt("exclusive", 0))
-    attributes.push_back(b.flag("exclusive"));
-  if (n.getInt("reverse", 0))
-    attributes.push_back(b.flag("reverse"));
-  n.result(b.emit<CumSumOp>(x, attributes));
+  if (rank == 0 || rank > 8 || !b.typeOf(given).hasStaticShape() || b.typeOf(given).getNumElements() != 1)
+    return n.unsupported("the axis is not known and the input has rank " + Twine(rank));
+  // An axis that is known only when it runs chooses among all of them.
+  Value axis = b.reshape(given, {}), result = along(0);
+  axis = b.select(b.compare(ComparePredicate::lt, axis, 0.0), b.add(axis, double(rank)), axis);
+  for (int64_t i = 1; i < rank; ++i)
+    result = b.select(b.compare(ComparePredicate::eq, axis, double(i)), along(i), result);
+  n.result(result);
 }
 
 /// Before opset 13 these look at the input as a matrix: [dims before axis, dims from axis on].
@@ -163,7 +177,8 @@ void hardmax(NodeImporter &n, GraphBuilder &b) {
 const OperatorRow kOperators[] = {
     {"ArgMax", 1, kLatest, argReduce<ReduceKind::max>},
     {"ArgMin", 1, kLatest, argReduce<ReduceKind::min>},
-    {"CumSum", 11, kLatest, cumSum},
+    {"CumProd", 26, kLatest, cumulative<ReduceKind::prod>},
+    {"CumSum", 11, kLatest, cumulative<ReduceKind::sum>},
     {"Hardmax", 1, 12, hardmaxFlattened},
     {"Hardmax", 13, kLatest, hardmax},
     {"LogSoftmax", 1, 12, softmaxFlattened<true>},

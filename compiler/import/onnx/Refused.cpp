@@ -7,25 +7,21 @@ using namespace nx::onnx;
 static constexpr llvm::StringLiteral
     kDataSizes = "the size of its result depends on the data, not only on the sizes of the model's inputs",
     kControlFlow = "nx compiles control flow only where the condition is constant",
-    kSequences = "nx has tensors only, no sequences", kStrings = "nx does not have strings",
-    kRandom = "nx does not have random numbers", kRecurrent = "nx does not have recurrent operators";
+    kSequences = "nx has tensors only, no sequences", kOptionals = "nx has tensors only, no optional values",
+    kStrings = "nx does not have strings",
+    kImages = "nx does not decode image files: decode before the model";
 
 static const OperatorRow kOperators[] = {
-    {"Bernoulli", 1, kLatest, nullptr, kRandom},
-    {"Compress", 1, kLatest, nullptr, kDataSizes},
     {"ConcatFromSequence", 1, kLatest, nullptr, kSequences},
-    {"GRU", 1, kLatest, nullptr, kRecurrent},
+    {"ImageDecoder", 20, kLatest, nullptr, kImages},
     {"If", 1, kLatest, nullptr, kControlFlow},
-    {"LSTM", 1, kLatest, nullptr, kRecurrent},
     {"Loop", 1, kLatest, nullptr, kControlFlow},
-    {"Multinomial", 1, kLatest, nullptr, kRandom},
     {"NonMaxSuppression", 1, kLatest, nullptr, kDataSizes},
     {"NonZero", 1, kLatest, nullptr, kDataSizes},
-    {"RNN", 1, kLatest, nullptr, kRecurrent},
-    {"RandomNormal", 1, kLatest, nullptr, kRandom},
-    {"RandomNormalLike", 1, kLatest, nullptr, kRandom},
-    {"RandomUniform", 1, kLatest, nullptr, kRandom},
-    {"RandomUniformLike", 1, kLatest, nullptr, kRandom},
+    {"Optional", 15, kLatest, nullptr, kOptionals},
+    {"OptionalGetElement", 15, kLatest, nullptr, kOptionals},
+    {"OptionalHasElement", 15, kLatest, nullptr, kOptionals},
+    {"RegexFullMatch", 20, kLatest, nullptr, kStrings},
     {"Scan", 1, kLatest, nullptr, kControlFlow},
     {"SequenceAt", 1, kLatest, nullptr, kSequences},
     {"SequenceConstruct", 1, kLatest, nullptr, kSequences},

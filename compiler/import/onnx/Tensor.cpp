@@ -394,8 +394,14 @@ void spaceToDepth(NodeImporter &n, GraphBuilder &b) {
   AffineExpr h = divideExactly(d[2], b.size(block)), w = divideExactly(d[3], b.size(block)), k = b.size(block);
   if (!h || !w)
     return n.unsupported("nx cannot show that " + b.text(b.typeOf(x)) + " divides into blocks of " + Twine(block));
+  StringRef mode = n.getString("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") {
+    n.error() << "mode '" << mode << "' is neither DCR nor CRD";
+    return;
+  }
   Value blocks = b.reshape(x, {d[0], d[1], h, k, w, k});
-  n.result(b.reshape(b.transpose(blocks, {0, 3, 5, 1, 2, 4}), {d[0], d[1] * (block * block), h, w}));
+  Value ordered = b.transpose(blocks, mode == "DCR" ? ArrayRef<int64_t>{0, 3, 5, 1, 2, 4} : ArrayRef<int64_t>{0, 1, 3, 5, 2, 4});
+  n.result(b.reshape(ordered, {d[0], d[1] * (block * block), h, w}));
 }
 
 void trilu(NodeImporter &n, GraphBuilder &b) {
@@ -407,16 +413,19 @@ void trilu(NodeImporter &n, GraphBuilder &b) {
     n.error() << "needs an input of rank 2 or more, got " << b.text(b.typeOf(x));
     return;
   }
-  AffineExpr diagonal = b.size(0);
-  if (n.hasInput(1)) {
-    auto k = n.sizes(1);
-    if (!k || k->size() != 1)
-      return;
-    diagonal = k->front();
-  }
   Type i64 = b.builder.getI64Type();
+  Value given = n.optionalInput(1);
+  std::optional<SmallVector<AffineExpr>> known = SmallVector<AffineExpr>{b.size(0)};
+  if (given)
+    known = knownElements(given);
+  if (given && (!b.typeOf(given).hasStaticShape() || b.typeOf(given).getNumElements() != 1)) {
+    n.error() << "k must be one number";
+    return;
+  }
   Value row = b.emitAs<IotaOp>(tensorOf({dimOf(b.typeOf(x), rank - 2), b.size(1)}, i64), {},
-                               {b.i64("axis", 0), b.dims("start", diagonal), b.dims("step", b.size(1))});
+                               {b.i64("axis", 0), b.dims("start", known ? known->front() : b.size(0)), b.dims("step", b.size(1))});
+  if (!known)
+    row = b.add(row, b.cast(b.reshape(given, {}), i64));
   Value column = b.iota({b.size(1), dimOf(b.typeOf(x), rank - 1)}, 1, i64);
   bool upper = n.getInt("upper", 1);
   Value keep = b.compare(upper ? ComparePredicate::ge : ComparePredicate::le, column, row);
@@ -451,78 +460,87 @@ void oneHot(NodeImporter &n, GraphBuilder &b) {
   n.result(b.emit<SelectOp>({hot, pick(1), pick(0)}));
 }
 
-/// Nearest-neighbour enlargement by whole factors repeats elements; the rest of Resize is refused.
-void resize(NodeImporter &n, GraphBuilder &b) {
+/// Each of the first `lengths[b]` steps of element b of the batch changes places with the one as far from the end.
+void reverseSequence(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0), lengths = n.input(1);
+  if (!x || !lengths)
+    return;
+  int64_t rank = b.rankOf(x), time = n.axis(n.getInt("time_axis", 0), rank), batch = n.axis(n.getInt("batch_axis", 1), rank);
+  if (b.failed())
+    return;
+  if (rank < 2 || time == batch || b.rankOf(lengths) != 1) {
+    n.error() << "needs an input of rank 2 or more, different axes and one length per element of the batch";
+    return;
+  }
+  Type i64 = b.builder.getI64Type();
+  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x)), timeLine(rank, b.size(1)), batchLine(timeLine);
+  timeLine[time] = dims[time];
+  batchLine[batch] = dims[batch];
+  Value step = b.iota(timeLine, time, i64), length = b.reshape(b.cast(lengths, i64), batchLine);
+  Value mirrored = b.sub(b.sub(length, step), 1.0);
+  Value source = b.select(b.compare(ComparePredicate::lt, step, length), mirrored, step);
+  n.result(b.emit<GatherElementsOp>({x, b.broadcast(source, dims)}, b.i64("axis", time)));
+}
+
+/// Cuts or pads with zeros around the middle.
+void centerCropPad(NodeImporter &n, GraphBuilder &b) {
   Value x = n.input(0);
-  if (!x)
+  auto wanted = n.sizes(1);
+  if (!x || !wanted)
     return;
-  // These are of modes that nx does not have.
-  n.ignoreAttrs({"antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value"});
-  if (n.getString("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return n.unsupported("attribute keep_aspect_ratio_policy");
-  if (n.getString("mode", "nearest") != "nearest")
-    return n.unsupported("only mode nearest");
-  if (n.hasAttr("axes"))
-    return n.unsupported("attribute axes");
-  SmallVector<AffineExpr> dims = dimsOf(b.typeOf(x));
-  // Upsample (opset 7 and 9) and Resize-10 have the scales at 1; later ones have a region before
-  // them and sizes behind.
-  size_t scalesAt = n.opset() >= 11 ? 2 : 1;
-  SmallVector<double> scales;
-  if (n.opset() < 9) {
-    const onnx::Attribute *given = n.getAttr("scales", onnx::Attribute::Kind::Floats);
-    if (!given)
-      return n.unsupported("scales are missing");
-    scales.assign(given->floats.begin(), given->floats.end());
-  } else if (n.hasInput(scalesAt) && b.typeOf(n.input(scalesAt)).getRank() == 1 &&
-             constantOf(dimOf(b.typeOf(n.input(scalesAt)), 0)) != 0) {
-    DenseElementsAttr known = knownConstant(n.input(scalesAt));
-    if (!known || !known.getElementType().isF32())
-      return n.unsupported("the scales must be constant");
-    for (float scale : known.getValues<float>())
-      scales.push_back(scale);
-  } else if (n.opset() >= 11 && n.hasInput(3)) {
-    auto sizes = n.sizes(3);
-    if (!sizes)
+  int64_t rank = b.rankOf(x);
+  SmallVector<int64_t> axes = n.getInts("axes", llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+  if (axes.size() != wanted->size()) {
+    n.error() << wanted->size() << " sizes for " << axes.size() << " axes";
+    return;
+  }
+  for (auto [given, size] : llvm::zip(axes, *wanted)) {
+    int64_t axis = n.axis(given, rank);
+    if (b.failed())
       return;
-    if (sizes->size() == dims.size())
-      for (auto [size, dim] : llvm::zip(*sizes, dims)) {
-        AffineExpr factor = constantOf(dim) == 0 ? AffineExpr() : divideExactly(size, dim);
-        std::optional<int64_t> constant = factor ? constantOf(factor) : std::nullopt;
-        if (!constant)
-          return n.unsupported("only whole factors of enlargement");
-        scales.push_back(double(*constant));
-      }
-  }
-  if (scales.size() != dims.size()) {
-    n.error() << scales.size() << " scales or sizes for an input of rank " << dims.size();
-    return;
-  }
-  // With these, output i reads input floor(i / factor).
-  StringRef transform = n.getString("coordinate_transformation_mode", "half_pixel");
-  StringRef nearest = n.getString("nearest_mode", "round_prefer_floor");
-  bool repeats = n.opset() < 11 || (transform == "asymmetric" && nearest == "floor") ||
-                 ((transform == "half_pixel" || transform == "pytorch_half_pixel" || transform == "half_pixel_symmetric") &&
-                  nearest.starts_with("round"));
-  if (!repeats)
-    return n.unsupported("coordinates '" + transform + "' with rounding '" + nearest + "'");
-  SmallVector<AffineExpr> split, spread, result;
-  for (auto [dim, scale] : llvm::zip(dims, scales)) {
-    auto factor = int64_t(scale);
-    if (scale < 1 || scale > 4096 || double(factor) != scale)
-      return n.unsupported("only whole factors of enlargement");
-    split.push_back(dim);
-    spread.push_back(dim);
-    if (factor != 1) {
-      split.push_back(b.size(1));
-      spread.push_back(b.size(factor));
+    AffineExpr have = dimOf(b.typeOf(x), axis), more = normalize(size - have);
+    std::optional<int64_t> constant = constantOf(more);
+    bool grows = lowerBound(more).value_or(-1) >= 0, shrinks = lowerBound(normalize(-more)).value_or(-1) >= 0;
+    if (constant == 0)
+      continue;
+    if (grows) {
+      AffineExpr before = normalize(more.floorDiv(2));
+      x = b.padAxis(x, axis, before, more - before);
+    } else if (shrinks) {
+      x = b.slice(x, axis, normalize((-more).floorDiv(2)), size);
+    } else {
+      return n.unsupported("nx cannot tell whether size " + b.text(have) + " is cut or padded to " + b.text(size));
     }
-    result.push_back(normalize(dim * factor));
+    if (!x)
+      return;
   }
-  n.result(b.reshape(b.broadcast(b.reshape(x, split), spread), result));
+  n.result(x);
+}
+
+/// Where the condition, a constant, holds.
+void compress(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.input(0);
+  if (!x || !n.input(1))
+    return;
+  std::optional<SmallVector<int64_t>> condition = n.constantInts(1);
+  if (!condition)
+    return;
+  bool isFlat = !n.hasAttr("axis");
+  int64_t axis = isFlat ? 0 : n.axis(n.getInt("axis", 0), b.rankOf(x));
+  if (b.failed())
+    return;
+  if (isFlat)
+    x = b.reshape(x, {productOf(dimsOf(b.typeOf(x)), b.context())});
+  SmallVector<int64_t> chosen;
+  for (auto [i, holds] : llvm::enumerate(*condition))
+    if (holds)
+      chosen.push_back(i);
+  n.result(b.gather(x, b.intVector(chosen), axis));
 }
 
 const OperatorRow kOperators[] = {
+    {"CenterCropPad", 18, kLatest, centerCropPad},
+    {"Compress", 9, kLatest, compress},
     {"Concat", 4, kLatest, concat},
     {"DepthToSpace", 1, kLatest, depthToSpace},
     {"Gather", 1, kLatest, gather},
@@ -530,14 +548,13 @@ const OperatorRow kOperators[] = {
     {"GatherND", 11, kLatest, gatherNd},
     {"OneHot", 9, kLatest, oneHot},
     {"Pad", 2, kLatest, pad},
-    {"Resize", 10, kLatest, resize},
+    {"ReverseSequence", 10, kLatest, reverseSequence},
     {"Slice", 1, kLatest, slice},
     {"SpaceToDepth", 1, kLatest, spaceToDepth},
     {"Split", 2, kLatest, split},
     {"Tile", 6, kLatest, tile},
     {"Transpose", 1, kLatest, transpose},
     {"Trilu", 14, kLatest, trilu},
-    {"Upsample", 7, 9, resize},
 };
 
 } // namespace

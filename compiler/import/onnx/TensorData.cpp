@@ -2,6 +2,7 @@
 
 #include "compiler/import/onnx/TensorData.h"
 #include "compiler/import/onnx/WireReader.h"
+#include "dialects/nx/Nx.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -31,6 +32,16 @@ Type nx::onnx::elementType(DataType type, MLIRContext *context) {
   case DataType::Uint16: return integer(16, true);
   case DataType::Uint32: return integer(32, true);
   case DataType::Uint64: return integer(64, true);
+  case DataType::Float8E4M3FN: return Float8E4M3FNType::get(context);
+  case DataType::Float8E4M3FNUZ: return Float8E4M3FNUZType::get(context);
+  case DataType::Float8E5M2: return Float8E5M2Type::get(context);
+  case DataType::Float8E5M2FNUZ: return Float8E5M2FNUZType::get(context);
+  case DataType::Float8E8M0: return Float8E8M0FNUType::get(context);
+  case DataType::Float4E2M1: return Float4E2M1FNType::get(context);
+  case DataType::Int4: return integer(4);
+  case DataType::Uint4: return integer(4, true);
+  case DataType::Int2: return integer(2);
+  case DataType::Uint2: return integer(2, true);
   default: return {};
   }
 }
@@ -131,7 +142,11 @@ static Expected<TensorBytes> readExternal(const Tensor &tensor, uint64_t expecte
 
 Expected<TensorBytes> nx::onnx::readTensor(const Tensor &tensor, RankedTensorType type, StringRef folder,
                                            ParamCatalog &params) {
-  uint64_t expected = uint64_t(type.getNumElements()) * elementBytes(type.getElementType());
+  uint64_t count = type.getNumElements();
+  unsigned bits = type.getElementTypeBitWidth();
+  // Files hold several elements of less than a byte in one, the first in the low bits.
+  bool isPacked = bits < 8 && !type.getElementType().isInteger(1);
+  uint64_t expected = isPacked ? llvm::divideCeil(count * bits, 8) : count * elementBytes(type.getElementType());
   TensorBytes result;
   if (tensor.isExternal) {
     if (Error error = readExternal(tensor, expected, folder, params).moveInto(result))
@@ -145,6 +160,19 @@ Expected<TensorBytes> nx::onnx::readTensor(const Tensor &tensor, RankedTensorTyp
   if (result.bytes().size() != expected)
     return inTensor(tensor, "it has " + Twine(result.bytes().size()) + " bytes of data, its type needs " +
                                 Twine(expected));
+  if (isPacked) {
+    // One element in a byte, integers extended: what signlessElement means.
+    bool isSigned = isa<IntegerType>(type.getElementType()) && !isUnsignedElement(type.getElementType());
+    std::vector<char> unpacked(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      auto byte = uint8_t(result.bytes()[i * bits / 8]);
+      uint64_t value = (byte >> (i * bits % 8)) & ((1u << bits) - 1);
+      unpacked[i] = char(isSigned ? llvm::SignExtend64(value, bits) : int64_t(value));
+    }
+    result.decoded = std::move(unpacked);
+    result.isDecoded = true;
+    return result;
+  }
   // Kernels rely on booleans being 0 or 1.
   if (type.getElementType().isInteger(1) && llvm::any_of(result.bytes(), [](char c) { return c & ~1; })) {
     std::vector<char> normal(result.bytes().begin(), result.bytes().end());

@@ -278,15 +278,12 @@ Value evaluateElementwise(OpBuilder &builder, ElementwiseOpInterface op) {
     DenseElementsAttr constant = knownConstant(operand);
     if (!constant)
       return {};
-    SmallVector<Attribute> values(constant.getValues<Attribute>()), spread;
+    // arith knows signless integers only; narrow types are bytes.
+    SmallVector<Attribute> values(signlessConstant(constant).getValues<Attribute>()), spread;
     forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
       spread.push_back(values[broadcastIndex(index, typeOf(operand).getShape())]);
     });
-    // arith knows signless integers only; booleans and floats are what they are.
     Type element = constant.getElementType();
-    if (auto integer = dyn_cast<IntegerType>(element); integer && !integer.isSignless())
-      for (Attribute &value : spread)
-        value = IntegerAttr::get(signlessElement(element), cast<IntegerAttr>(value).getValue());
     auto vector = VectorType::get({count}, signlessElement(element));
     args.push_back(arith::ConstantOp::create(scalars, op->getLoc(), DenseElementsAttr::get(vector, spread)));
   }
@@ -295,7 +292,19 @@ Value evaluateElementwise(OpBuilder &builder, ElementwiseOpInterface op) {
   if (!folded)
     return {};
   DenseElementsAttr value;
-  if (isa<FloatType>(type.getElementType()))
+  Type element = type.getElementType();
+  if (isNarrowElement(element)) {
+    unsigned width = element.getIntOrFloatBitWidth();
+    SmallVector<Attribute> numbers;
+    for (const APInt &byte : folded.getValues<APInt>()) {
+      APInt bits = byte.trunc(width);
+      if (auto floatType = dyn_cast<FloatType>(element))
+        numbers.push_back(FloatAttr::get(element, APFloat(floatType.getFloatSemantics(), bits)));
+      else
+        numbers.push_back(IntegerAttr::get(element, bits));
+    }
+    value = DenseElementsAttr::get(type, numbers);
+  } else if (isa<FloatType>(element))
     value = DenseElementsAttr::get(type, SmallVector<APFloat>(folded.getValues<APFloat>()));
   else
     value = DenseElementsAttr::get(type, SmallVector<APInt>(folded.getValues<APInt>()));

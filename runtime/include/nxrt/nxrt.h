@@ -99,6 +99,9 @@ typedef enum nxrt_dtype {
   NXRT_DTYPE_U4 = 15,
   NXRT_DTYPE_F8E4M3FN = 16,
   NXRT_DTYPE_F8E5M2 = 17,
+  NXRT_DTYPE_F8E4M3FNUZ = 18, /* the FNUZ forms have one zero and one NaN, the code of -0 */
+  NXRT_DTYPE_F8E5M2FNUZ = 19,
+  NXRT_DTYPE_F8E8M0 = 20, /* powers of two */
   NXRT_DTYPE_ANY_INT = 0x7fffffff /* not a value: lets any number be passed and be refused */
 } nxrt_dtype;
 

@@ -51,7 +51,7 @@ func.func private @argmax(%x: tensor<4x8xf32>) -> tensor<4xi64> attributes {nx.f
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} ins(%[[X]] {{.*}} outs(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4xf32>)
 // CHECK: tensor.insert_slice {{.*}}[0, 7] [4, 8] [1, -1]
 func.func private @cumsum(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {nx.family = "loops"} {
-  %0 = nx.cumsum %x {axis = 1, reverse} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = nx.cumulative %x {axis = 1, reverse} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
 

@@ -40,6 +40,7 @@ class Kernel:
 
     def __init__(self, name):
         self.name, self.args, self.lines, self.makers, self.outs = name, [], [], [], []
+        self.family = "loops"
 
     def arg(self, element, *shape, make=None):
         """An argument. `make(shape)` gives its data; default: normal, or small integers."""
@@ -56,6 +57,16 @@ class Kernel:
         self.lines.append(f"{value.name} = nx.{name} {', '.join(o.name for o in operands)}{attrs} : {types}")
         return value
 
+    def many(self, name, operands, results, attrs):
+        """An operation of the scalar family; `results` are elements and shapes."""
+        self.family = "scalar"
+        base = f"%{len(self.lines)}"
+        values = [Value(f"{base}#{i}" if len(results) > 1 else base, *result) for i, result in enumerate(results)]
+        types = f"({', '.join(o.type for o in operands)}) -> ({', '.join(v.type for v in values)})"
+        count = f":{len(results)}" if len(results) > 1 else ""
+        self.lines.append(f"{base}{count} = nx.{name} {', '.join(o.name for o in operands)} {{{attrs}}} : {types}")
+        return values
+
     def raw(self, text, element, shape):
         """`text` with {type} for the result's type."""
         value = Value(f"%{len(self.lines)}", element, shape)
@@ -70,7 +81,7 @@ class Kernel:
         args = ", ".join(f"{a.name}: {a.type}" for a in self.args)
         types = ", ".join(o.type for o in self.outs)
         body = "".join(f"  {line}\n" for line in self.lines)
-        return (f'func.func private @{self.name}({args}) -> ({types}) attributes {{nx.family = "loops"}} {{\n{body}'
+        return (f'func.func private @{self.name}({args}) -> ({types}) attributes {{nx.family = "{self.family}"}} {{\n{body}'
                 f"  return {', '.join(o.name for o in self.outs)} : {types}\n}}\n")
 
     def data(self, dims):
@@ -332,12 +343,12 @@ for axis in (0, 1, 2):
     for exclusive in (False, True):
         for reverse in (False, True):
             case(f"cumsum_{axis}{int(exclusive)}{int(reverse)}",
-                 lambda k: k.op("cumsum", [k.arg("f32", "s0", "s1", 5)], ["s0", "s1", 5],
+                 lambda k: k.op("cumulative", [k.arg("f32", "s0", "s1", 5)], ["s0", "s1", 5],
                                 attrs=f"axis = {axis}" + ", exclusive" * exclusive + ", reverse" * reverse),
                  lambda x, a=(axis, exclusive, reverse): cumsum(x, *a), [(3, 17), (1, 1), (9, 4)])
-case("cumsum_i64", lambda k: k.op("cumsum", [k.arg("i64", "s0")], ["s0"], attrs="axis = 0"), lambda x: x.cumsum(), EMPTY)
-case("cumsum_static_reverse", lambda k: k.op("cumsum", [k.arg("i32", 7, 3)], [7, 3], attrs="axis = 0, reverse"), lambda x: cumsum(x, 0, False, True))
-case("cumsum_f16", lambda k: k.op("cumsum", [k.arg("f16", "s0")], ["s0"], attrs="axis = 0"), lambda x: wide(x).cumsum(), ODD, 4e-3)
+case("cumsum_i64", lambda k: k.op("cumulative", [k.arg("i64", "s0")], ["s0"], attrs="axis = 0"), lambda x: x.cumsum(), EMPTY)
+case("cumsum_static_reverse", lambda k: k.op("cumulative", [k.arg("i32", 7, 3)], [7, 3], attrs="axis = 0, reverse"), lambda x: cumsum(x, 0, False, True))
+case("cumsum_f16", lambda k: k.op("cumulative", [k.arg("f16", "s0")], ["s0"], attrs="axis = 0"), lambda x: wide(x).cumsum(), ODD, 4e-3)
 
 # --- Normalizations
 
@@ -666,3 +677,266 @@ D = ()  # the symbols' values of the current run, for references that need them
 def set_dims(dims):
     global D
     D = dims
+
+# --- Cumulative, windows
+
+for kind, fn in (("prod", np.cumprod), ("max", np.maximum.accumulate), ("min", np.minimum.accumulate)):
+    for e in ("f32", "i32", "ui8", "f16"):
+        case(f"cumulative_{kind}_{e}",
+             lambda k: k.op("cumulative", [k.arg(e, "s0", 5)], ["s0", 5], attrs=f"axis = 1, kind = #nx<reduce_kind {kind}>"),
+             lambda x, fn=fn: fn(wide(x), axis=1).astype(x.dtype if x.dtype.kind in "iu" else np.float64), EMPTY, 4e-3)
+
+
+def windows_of(x, window, stride, lo, hi, fill):
+    padded = np.pad(wide(x), [(0, 0), (0, 0), (lo, hi)], constant_values=fill)
+    count = (padded.shape[2] - window) // stride + 1
+    return np.stack([padded[:, :, i * stride:i * stride + window] for i in range(count)], 2)
+
+
+WINDOW = ("window = array<i64: 3>, strides = array<i64: 2>, dilations = array<i64: 1>, pads_lo = array<i64: 1>, "
+          "pads_hi = array<i64: 1>")
+case("pool_sum", lambda k: k.op("pool", [k.arg("f32", 2, "s0", 9)], [2, "s0", 5], attrs=f"kind = #nx<pool_kind sum>, {WINDOW}"),
+     lambda x: windows_of(x, 3, 2, 1, 1, 0).sum(-1), ODD)
+few = lambda s: rng.choice([0.0, 1.0, 2.0, np.nan], s, p=[0.4, 0.3, 0.25, 0.05])
+
+
+def arg_pool(x):
+    w = windows_of(x, 3, 2, 1, 1, -np.inf)
+    first_nan = np.where(np.isnan(w).any(-1), np.isnan(w).argmax(-1), np.nan_to_num(w, nan=0, neginf=-np.inf).argmax(-1))
+    return first_nan + np.arange(w.shape[2]) * 2 - 1
+
+
+case("arg_pool", lambda k: k.op("arg_pool", [k.arg("f32", 2, "s0", 9, make=few)], [2, "s0", 5], "i64", WINDOW), arg_pool, ODD)
+
+# --- Narrow floats and integers
+
+NARROW = {"f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
+          "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E8M0FNU": "float8_e8m0fnu", "f4E2M1FN": "float4_e2m1fn"}
+every_byte = lambda s: np.arange(256).astype(np.int8)
+spread = lambda s: np.concatenate([np.exp(rng.uniform(-14, 12, 240)) * rng.choice([-1, 1], 240),
+                                   [0.0, -0.0, 1e-30, np.inf, -np.inf, np.nan, 464, 463, -480, 61440, 7, 5, 2.5, 0.25, 0.75, -1.75]])
+
+
+def narrowed(x, name):
+    """What the type holds, infinities and larger numbers as its greatest one."""
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    greatest = float(ml_dtypes.finfo(dtype).max)
+    return np.where(np.isnan(x), np.nan, np.clip(x, -greatest, greatest)).astype(dtype)
+
+
+for e, name in NARROW.items():
+    DTYPES[e] = np.dtype(getattr(ml_dtypes, name))
+    if name != "float4_e2m1fn":
+        case(f"cast_from_{e}", lambda k: k.op("cast", [k.arg(e, 256, make=lambda s, name=name: np.arange(256).astype(np.uint8).view(getattr(ml_dtypes, name)))], [256], "f32"),
+             lambda x: x.astype(np.float64))
+    if name.startswith("float8_e4") or name.startswith("float8_e5"):
+        case(f"cast_to_{e}", lambda k: k.op("cast", [k.op("cast", [k.arg("f32", 256, make=spread)], [256], e)], [256], "f32"),
+             lambda x, name=name: narrowed(x, name).astype(np.float64))
+        with_infinity = lambda x, name=name: x.astype(getattr(ml_dtypes, name)).astype(np.float64)
+        case(f"cast_to_{e}_overflow", lambda k: k.op("cast", [k.op("cast", [k.arg("f32", 256, make=spread)], [256], e, "overflow")], [256], "f32"),
+             with_infinity)
+case("cast_to_f4", lambda k: k.op("cast", [k.op("cast", [k.arg("f32", "s0")], ["s0"], "f4E2M1FN")], ["s0"], "f32"),
+     lambda x: narrowed(x, "float4_e2m1fn").astype(np.float64), ODD)
+case("cast_power_up", lambda k: k.op("cast", [k.op("cast", [k.arg("f32", "s0", make=positive)], ["s0"], "f8E8M0FNU")], ["s0"], "f32"),
+     lambda x: 2 ** np.ceil(np.log2(x)), ODD)
+case("cast_power_down", lambda k: k.op("cast", [k.op("cast", [k.arg("f32", "s0", make=positive)], ["s0"], "f8E8M0FNU", 'round = "down"')], ["s0"], "f32"),
+     lambda x: 2 ** np.floor(np.log2(x)), ODD)
+large = lambda s: rng.integers(-100, 100, s)
+for e, low, high in (("i4", -8, 7), ("ui4", 0, 15), ("i2", -2, 1), ("ui2", 0, 3)):
+    span = high - low + 1
+    case(f"cast_{e}_wraps", lambda k: k.op("cast", [k.op("cast", [k.arg("i32", "s0", make=large)], ["s0"], e)], ["s0"], "i32"),
+         lambda x, low=low, span=span: (x - low) % span + low, ODD)
+    case(f"cast_{e}_saturates", lambda k: k.op("cast", [k.op("cast", [k.arg("f32", "s0", make=large)], ["s0"], e)], ["s0"], "i32"),
+         lambda x, low=low, high=high: np.clip(np.trunc(x), low, high).astype(np.int32), ODD)
+case("bitcast_f32", lambda k: k.op("bitcast", [k.arg("f32", "s0", make=specials)], ["s0"], "i32"), lambda x: x.view(np.int32), ODD)
+case("bitcast_f16", lambda k: k.op("bitcast", [k.arg("f16", "s0")], ["s0"], "ui16"), lambda x: x.view(np.uint16), ODD)
+case("bitcast_to_bf16", lambda k: k.op("bitcast", [k.arg("i16", "s0")], ["s0"], "bf16"), lambda x: x.view(ml_dtypes.bfloat16), ODD)
+
+# --- Scatter
+
+COMBINE = {"set": lambda a, b: b, "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def scatter_elements(x, i, u, axis, kind):
+    y = wide(x).copy()
+    for place in np.ndindex(*i.shape):
+        to = list(place)
+        to[axis] = i[place] + (x.shape[axis] if i[place] < 0 else 0)
+        y[tuple(to)] = COMBINE[kind](y[tuple(to)], wide(u)[place])
+    return y
+
+
+def scatter_nd(x, i, u, kind):
+    y = wide(x).copy()
+    for place in np.ndindex(*i.shape[:-1]):
+        to = tuple(i[place])
+        y[to] = COMBINE[kind](y[to], wide(u)[place])
+    return y
+
+
+near = lambda s: rng.integers(-4, 4, s)
+for kind in COMBINE:
+    for e in ("f32", "f16", "ui8", "i64"):
+        case(f"scatter_elements_{kind}_{e}",
+             lambda k: k.many("scatter_elements", [k.arg(e, "s0", 4), k.arg("i64", "s0", 6, make=near), k.arg(e, "s0", 6)], [(e, ["s0", 4])],
+                              f"axis = 1, reduction = #nx<scatter_kind {kind}>"),
+             lambda x, i, u, kind=kind: scatter_elements(x, i, u, 1, kind).astype(x.dtype), EMPTY, 4e-3)
+case("scatter_elements_part",
+     lambda k: k.many("scatter_elements", [k.arg("f32", 4, 7), k.arg("i32", 2, 5, make=near), k.arg("f32", 2, 5)], [("f32", [4, 7])],
+                      "axis = 0, reduction = #nx<scatter_kind set>"),
+     lambda x, i, u: scatter_elements(x, i, u, 0, "set"))
+case("scatter_elements_bool",
+     lambda k: k.many("scatter_elements", [k.arg("i1", 4), k.arg("i32", 6, make=near), k.arg("i1", 6)], [("i1", [4])],
+                      "axis = 0, reduction = #nx<scatter_kind max>"),
+     lambda x, i, u: scatter_elements(x, i, u, 0, "max"))
+case("scatter_elements_outside",
+     lambda k: k.many("scatter_elements", [k.arg("f32", 3), k.arg("i64", 2, make=lambda s: np.array([0, 3])), k.arg("f32", 2)], [("f32", [3])],
+                      "axis = 0, reduction = #nx<scatter_kind set>"), None, status=1)
+case("scatter_nd_rows",
+     lambda k: k.many("scatter_nd", [k.arg("f32", 4, "s0"), k.arg("i64", 3, 1, make=near), k.arg("f32", 3, "s0")], [("f32", [4, "s0"])],
+                      "reduction = #nx<scatter_kind add>"),
+     lambda x, i, u: scatter_nd(x, i, u, "add"), EMPTY + [(1500,)])
+case("scatter_nd_points",
+     lambda k: k.many("scatter_nd", [k.arg("i32", 4, 4), k.arg("i64", "s0", 2, make=near), k.arg("i32", "s0")], [("i32", [4, 4])],
+                      "reduction = #nx<scatter_kind set>"),
+     lambda x, i, u: scatter_nd(x, i, u, "set"), EMPTY)
+case("scatter_nd_constant",
+     lambda k: k.many("scatter_nd", [k.const("f32", 0.5, 4, 2), k.const("i64", "[[1], [1]]", 2, 1), k.arg("f32", 2, 2)], [("f32", [4, 2])],
+                      "reduction = #nx<scatter_kind add>"),
+     lambda u: scatter_nd(np.full((4, 2), 0.5, np.float32), np.array([[1], [1]]), u, "add"))
+case("scatter_nd_outside",
+     lambda k: k.many("scatter_nd", [k.arg("f32", 3), k.arg("i64", 1, 1, make=lambda s: np.array([[-4]])), k.arg("f32", 1)], [("f32", [3])],
+                      "reduction = #nx<scatter_kind set>"), None, status=1)
+
+# --- Order
+
+
+def top_k(x, count, smallest):
+    keys = wide(x) if smallest else -wide(x).astype(np.float64)
+    # NaN is the greatest: last of the smallest, and first of the others.
+    order = np.argsort(np.where(np.isnan(keys), np.inf if smallest else -np.inf, keys) if keys.dtype.kind == "f" else keys,
+                       axis=1, kind="stable")[:, :count]
+    return [np.take_along_axis(x, order, 1), order]
+
+
+ties = lambda s: rng.integers(0, 4, s)
+for e in ("f32", "i64", "ui8", "f16"):
+    for smallest in (False, True):
+        case(f"top_k_{e}_{int(smallest)}",
+             lambda k: k.many("top_k", [k.arg(e, 3, "s0", make=ties)], [(e, [3, "s0"]), ("i64", [3, "s0"])],
+                              "axis = 1, k = #nx.dims<s0>" + (", smallest" if smallest else "")),
+             lambda x, s=smallest: top_k(x, x.shape[1], s), EMPTY + [(300,)])
+case("top_k_nan",
+     lambda k: k.many("top_k", [k.arg("f32", 2, "s0", make=few)], [("f32", [2, 1]), ("i64", [2, 1])], "axis = 1, k = #nx.dims<1>"),
+     lambda x: top_k(x, 1, False), ODD)
+case("top_k_outer",
+     lambda k: k.many("top_k", [k.arg("i32", "s0", 3, make=ties)], [("i32", [2, 3]), ("i64", [2, 3])], "axis = 0, k = #nx.dims<2>, smallest"),
+     lambda x: [a.T for a in top_k(x.T, 2, True)], [(5,), (40,)])
+
+# --- Recurrence, matrices, regions
+
+
+def rnn(x, r, h, lengths=None, reverse=False):
+    steps, outs = x.shape[0], np.zeros(x.shape)
+    last = wide(h).copy()
+    for b in range(x.shape[1]):
+        count = steps if lengths is None else int(np.clip(lengths[b], 0, steps))
+        for i in range(count):
+            t = count - 1 - i if reverse else i
+            last[b] = np.tanh(wide(x)[t, b] + wide(r) @ last[b])
+            outs[t, b] = last[b]
+    return [outs, last, last]
+
+
+def gru(x, r, h, bias, after):
+    size, outs, last = h.shape[1], np.zeros((*x.shape[:2], h.shape[1])), wide(h).copy()
+    rz, rr, rh = (wide(r)[i * size:(i + 1) * size] for i in range(3))
+    for t in range(x.shape[0]):
+        xz, xr, xh = (wide(x)[t][:, i * size:(i + 1) * size] for i in range(3))
+        z, reset = sigmoid(xz + last @ rz.T), sigmoid(xr + last @ rr.T)
+        new = np.tanh(xh + reset * (last @ rh.T + bias)) if after else np.tanh(xh + (reset * last) @ rh.T + bias)
+        last = (1 - z) * new + z * last
+        outs[t] = last
+    return [outs, last, last]
+
+
+def lstm(x, r, h, c, p):
+    size, outs, h, c = h.shape[1], np.zeros((*x.shape[:2], h.shape[1])), wide(h), wide(c)
+    for t in range(x.shape[0]):
+        gates = wide(x)[t] + h @ wide(r).T
+        i, o, f, g = (gates[:, n * size:(n + 1) * size] for n in range(4))
+        i, f = sigmoid(i + p[:size] * c), sigmoid(f + p[2 * size:] * c)
+        c = f * c + i * np.tanh(g)
+        h = sigmoid(o + p[size:2 * size] * c) * np.tanh(c)
+        outs[t] = h
+    return [outs, h, c]
+
+
+def layer(kind, functions, segments, more=""):
+    names = {"rnn": ["Tanh"], "gru": ["Sigmoid", "Tanh"], "lstm": ["Sigmoid", "Tanh", "Tanh"]}[kind]
+    quoted = ", ".join(f'"{name}"' for name in names)
+    zeros = ", ".join(["0.0"] * (2 * len(names)))
+    return (f"kind = #nx<recurrent_kind {kind}>, activations = [{quoted}], parameters = array<f64: {zeros}>, clip = 0.0{more}, "
+            f"operandSegmentSizes = array<i32: {segments}>")
+
+
+for e, tolerance in (("f32", None), ("f64", None), ("f16", 4e-3)):
+    case(f"recurrent_rnn_{e}",
+         lambda k: k.many("recurrent", [k.arg(e, "s0", 2, 5), k.arg(e, 5, 5), k.arg(e, 2, 5)],
+                          [(e, ["s0", 2, 5]), (e, [2, 5]), (e, [2, 5])], layer("rnn", 1, "1, 1, 1, 0, 0, 0, 0")),
+         lambda x, r, h: rnn(x, r, h), [(0,), (1,), (6,)], tolerance)
+case("recurrent_lengths",
+     lambda k: k.many("recurrent", [k.arg("f32", 6, 3, 9), k.arg("f32", 9, 9), k.arg("f32", 3, 9), k.arg("i32", 3, make=lambda s: np.array([6, 0, 4]))],
+                      [("f32", [6, 3, 9]), ("f32", [3, 9]), ("f32", [3, 9])], layer("rnn", 1, "1, 1, 1, 0, 0, 0, 1", ", reverse")),
+     lambda x, r, h, n: rnn(x, r, h, n, True))
+for after in (False, True):
+    case(f"recurrent_gru_{int(after)}",
+         lambda k: k.many("recurrent", [k.arg("f32", 4, "s0", 9), k.arg("f32", 9, 3), k.arg("f32", "s0", 3), k.arg("f32", 3)],
+                          [("f32", [4, "s0", 3]), ("f32", ["s0", 3]), ("f32", ["s0", 3])],
+                          layer("gru", 2, "1, 1, 1, 0, 1, 0, 0", ", reset_after" if after else "")),
+         lambda x, r, h, b, after=after: gru(x, r, h, b, after), EMPTY)
+case("recurrent_lstm",
+     lambda k: k.many("recurrent", [k.arg("f32", 4, "s0", 80), k.arg("f32", 80, 20), k.arg("f32", "s0", 20), k.arg("f32", "s0", 20), k.arg("f32", 60)],
+                      [("f32", [4, "s0", 20]), ("f32", ["s0", 20]), ("f32", ["s0", 20])], layer("lstm", 3, "1, 1, 1, 1, 0, 1, 0")),
+     lambda x, r, h, c, p: lstm(x, r, h, c, p), EMPTY, 1e-4)
+case("det", lambda k: k.many("det", [k.arg("f32", "s0", 4, 4)], [("f32", ["s0"])], ""), lambda x: np.linalg.det(wide(x)), EMPTY, 1e-4)
+case("det_singular", lambda k: k.many("det", [k.arg("f64", 3, 3, make=lambda s: np.array([[0, 0, 1], [0, 0, 2], [1, 2, 3]]))], [("f64", [])], ""),
+     lambda x: 0.0)
+
+
+def roi_align(x, rois, images, height, width, sampling, maximum):
+    y = np.zeros((len(rois), x.shape[1], height, width))
+    for n, (x1, y1, x2, y2) in enumerate(wide(rois) * 0.5 - 0.5):
+        cell = np.array([(y2 - y1) / height, (x2 - x1) / width])
+        counts = [sampling] * 2 if sampling else [int(max(np.ceil(c), 0)) for c in cell]
+        for p in np.ndindex(height, width):
+            samples = []
+            for s in np.ndindex(*counts):
+                at = [start + (p[d] + (s[d] + 0.5) / counts[d]) * cell[d] for d, start in enumerate((y1, x1))]
+                corners = []
+                for dy in (0, 1):
+                    for dx in (0, 1):
+                        weight, index = 1.0, []
+                        for d, delta in ((0, dy), (1, dx)):
+                            size = x.shape[2 + d]
+                            if at[d] < -1 or at[d] > size:
+                                weight = 0.0
+                            position = min(max(at[d], 0), size - 1)
+                            low = int(position)
+                            index.append(min(low + delta, size - 1))
+                            weight *= position - low if delta else 1 - (position - low)
+                        corners.append(weight * wide(x)[images[n], :, index[0], index[1]])
+                samples.append(np.max(corners, 0) if maximum else np.sum(corners, 0))
+            if samples:
+                y[n, :, p[0], p[1]] = np.max(samples, 0) if maximum else np.mean(samples, 0)
+    return y
+
+
+boxes = lambda s: np.sort(rng.uniform(-2, 18, (s[0], 2, 2)), 1).reshape(s[0], 4)
+for sampling in (0, 2):
+    for maximum in (False, True):
+        case(f"roi_align_{sampling}_{int(maximum)}",
+             lambda k: k.many("roi_align", [k.arg("f32", 2, 3, 8, 6), k.arg("f32", "s0", 4, make=boxes), k.arg("i64", "s0", make=lambda s: rng.integers(0, 2, s))],
+                              [("f32", ["s0", 3, 2, 3])],
+                              f"height = 2, width = 3, sampling = {sampling}, scale = 0.5, half_pixel" + (", maximum" if maximum else "")),
+             lambda x, r, n, s=sampling, m=maximum: roi_align(x, r, n, 2, 3, s, m), [(0,), (1,), (5,)], 1e-4)

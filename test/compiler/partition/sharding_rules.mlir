@@ -67,8 +67,8 @@ func.func @reductions(%x: tensor<4x8xf32>, %i: tensor<4x8xi32>, %b: tensor<4x8xi
   %3 = nx.reduce %b {kind = #nx<reduce_kind max>, axes = array<i64: 1>} : (tensor<4x8xi1>) -> tensor<4xi1>
   // CHECK: nx.arg_reduce: [a, b] -> [b] where a = 4 whole, b = 8
   %4 = nx.arg_reduce %x {kind = #nx<reduce_kind max>, axis = 0 : i64} : (tensor<4x8xf32>) -> tensor<8xi64>
-  // CHECK: nx.cumsum: [a, b] -> [a, b] where a = 4, b = 8 whole; linear {0}
-  %5 = nx.cumsum %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: nx.cumulative: [a, b] -> [a, b] where a = 4, b = 8 whole; linear {0}
+  %5 = nx.cumulative %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: nx.softmax: [a, b] -> [a, b] where a = 4, b = 8 whole
   %6 = nx.softmax %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: nx.layer_norm: [a, b], [b] -> [a, b] where a = 4, b = 8 whole

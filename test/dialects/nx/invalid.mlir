@@ -184,3 +184,116 @@ func.func @dispatch_symbol(%x: tensor<4xf32>) {
   %0 = nx.dispatch @missing(%x) slots <> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @scatter_elements_rank(%x: tensor<4x8xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) {
+  // expected-error @+2 {{scatter_elements of updates [2] by indices [2] into [4, 8]: sizes do not fit}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.scatter_elements %x, %i, %u {axis = 0 : i64, reduction = #nx<scatter_kind set>}
+      : (tensor<4x8xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_elements_bool(%x: tensor<4xi1>, %i: tensor<2xi64>, %u: tensor<2xi1>) {
+  // expected-error @+2 {{scatters booleans by set, max (or) or min (and)}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.scatter_elements %x, %i, %u {axis = 0 : i64, reduction = #nx<scatter_kind add>}
+      : (tensor<4xi1>, tensor<2xi64>, tensor<2xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @scatter_nd_updates(%x: tensor<4x8xf32>, %i: tensor<2x1xi64>, %u: tensor<2x4xf32>) {
+  // expected-error @+2 {{scatter_nd of updates [2, 4] by indices [2, 1] into [4, 8]: sizes do not fit}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.scatter_nd %x, %i, %u {reduction = #nx<scatter_kind set>}
+      : (tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @top_k_size(%x: tensor<4xf32>) {
+  // expected-error @+2 {{the first 5 of 4 elements}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = nx.top_k %x {axis = 0 : i64, k = #nx.dims<5>} : (tensor<4xf32>) -> (tensor<5xf32>, tensor<5xi64>)
+  return
+}
+
+// -----
+
+func.func @recurrent_gates(%x: tensor<5x2x8xf32>, %r: tensor<12x4xf32>, %h: tensor<2x4xf32>) {
+  // expected-error @+2 {{recurrent over [5, 2, 8] with weights [12, 4] and a state [2, 4]: sizes do not fit 3 gates}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = nx.recurrent %x, %r, %h {kind = #nx<recurrent_kind gru>, activations = ["Sigmoid", "Tanh"],
+      parameters = array<f64: 0.0, 0.0, 0.0, 0.0>, clip = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+      : (tensor<5x2x8xf32>, tensor<12x4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @recurrent_activation(%x: tensor<5x2x4xf32>, %r: tensor<4x4xf32>, %h: tensor<2x4xf32>) {
+  // expected-error @+2 {{there is no activation "Gelu"}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:3 = nx.recurrent %x, %r, %h {kind = #nx<recurrent_kind rnn>, activations = ["Gelu"],
+      parameters = array<f64: 0.0, 0.0>, clip = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}
+      : (tensor<5x2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @det_square(%x: tensor<3x4xf32>) {
+  // expected-error @+2 {{det needs square matrices, got [3, 4]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.det %x : (tensor<3x4xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @roi_align_regions(%x: tensor<1x3x8x8xf32>, %r: tensor<5x5xf32>, %i: tensor<5xi64>) {
+  // expected-error @+2 {{roi_align needs images [N, C, H, W], regions [R, 4] and their images [R], got [1, 3, 8, 8], [5, 5] and [5]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.roi_align %x, %r, %i {height = 2 : i64, width = 2 : i64, sampling = 0 : i64, scale = 1.0 : f64}
+      : (tensor<1x3x8x8xf32>, tensor<5x5xf32>, tensor<5xi64>) -> tensor<5x3x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @cumulative_mean(%x: tensor<4xf32>) {
+  // expected-error @+2 {{cumulative is sum, prod, max or min}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = nx.cumulative %x {axis = 0 : i64, kind = #nx<reduce_kind mean>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @bitcast_width(%x: tensor<4xf32>) {
+  // expected-error @+1 {{reads elements of 32 bits as elements of 16}}
+  %0 = nx.bitcast %x : (tensor<4xf32>) -> tensor<4xi16>
+  return
+}
+
+// -----
+
+func.func @cast_round(%x: tensor<4xf32>) {
+  // expected-error @+1 {{rounds up, down or to nearest, not 'away'}}
+  %0 = nx.cast %x {round = "away"} : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @narrow_arithmetic(%x: tensor<4xf8E4M3FN>) {
+  // expected-error @+1 {{operand #0 must be tensor of numbers that nx computes with}}
+  %0 = nx.add %x, %x : (tensor<4xf8E4M3FN>, tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN>
+  return
+}

@@ -42,8 +42,15 @@ TEST(Elements, SmallFloatsRoundToNearestEven) {
   EXPECT_TRUE(std::isnan(roundTrip(NXRT_DTYPE_F8E4M3FN, 1000)));
   EXPECT_EQ(roundTrip(NXRT_DTYPE_F8E5M2, 57344), 57344);
   EXPECT_EQ(roundTrip(NXRT_DTYPE_F8E5M2, 1e6), kInfinity);
+  EXPECT_EQ(roundTrip(NXRT_DTYPE_F8E4M3FNUZ, 240), 240);
+  EXPECT_TRUE(std::isnan(roundTrip(NXRT_DTYPE_F8E4M3FNUZ, 1000)));
+  EXPECT_FALSE(std::signbit(roundTrip(NXRT_DTYPE_F8E4M3FNUZ, -0.0)));
+  EXPECT_EQ(roundTrip(NXRT_DTYPE_F8E5M2FNUZ, -57344), -57344);
+  EXPECT_EQ(roundTrip(NXRT_DTYPE_F8E8M0, 0.25), 0.25);
+  EXPECT_TRUE(std::isnan(roundTrip(NXRT_DTYPE_F8E8M0, kInfinity)));
   for (nxrt_dtype dtype : {NXRT_DTYPE_F32, NXRT_DTYPE_F64, NXRT_DTYPE_F16, NXRT_DTYPE_BF16,
-                           NXRT_DTYPE_F8E4M3FN, NXRT_DTYPE_F8E5M2}) {
+                           NXRT_DTYPE_F8E4M3FN, NXRT_DTYPE_F8E5M2, NXRT_DTYPE_F8E4M3FNUZ,
+                           NXRT_DTYPE_F8E5M2FNUZ}) {
     EXPECT_TRUE(isFloat(dtype));
     EXPECT_TRUE(std::isnan(roundTrip(dtype, kNaN)));
     EXPECT_EQ(roundTrip(dtype, -0.75), -0.75);

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       nxtool::parseNpy(bytes.subspan(1), "input");
     } else {
       for (auto &[name, array] : nxtool::parseNpz(bytes, "input"))
-        for (int dtype = NXRT_DTYPE_F32; dtype <= NXRT_DTYPE_F8E5M2; ++dtype) {
+        for (int dtype = NXRT_DTYPE_F32; dtype <= NXRT_DTYPE_F8E8M0; ++dtype) {
           std::vector<std::byte> packed;
           nxtool::toTensorBytes(array, static_cast<nxrt_dtype>(dtype), packed);
         }

@@ -4,6 +4,7 @@
 // `nx.family = "loops"`; others stand at the linalg level), the loop emitter, the expansion of math
 // functions, and the way to LLVM. Prints the names of the kernels in the order of the image's table.
 #include "compiler/codegen/cpu/loops/EmitLoops.h"
+#include "compiler/codegen/cpu/scalar/EmitScalar.h"
 #include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/lowering/NxToLinalg.h"
 #include "compiler/lowering/Passes.h"
@@ -49,8 +50,13 @@ int main(int argc, char **argv) {
   options.vectorLength = vectorLength ? vectorLength : static_cast<int>((*target)->vectorLanes);
   std::vector<std::string> kernels;
   bool refused = false;
-  for (auto kernel : llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
+  for (auto kernel : llvm::to_vector(module->getOps<func::FuncOp>())) {
     kernels.push_back(kernel.getName().str());
+    if (auto family = kernel->getAttrOfType<StringAttr>(nx::kFamilyAttr); family && family.getValue() == nx::kScalarFamily) {
+      nx::emitScalarKernel(kernel, **target);
+      kernel.erase();
+      continue;
+    }
     if (kernel->hasAttr(nx::kFamilyAttr) &&
         (failed(nx::lowerToLinalg(kernel)) || failed(verify(kernel)))) {
       refused = true;
