@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the ONNX standard's node cases through nxcc and libnxrt and prints a table.
+"""Runs the ONNX standard's node cases through nxcc and libnxrt and prints a table. With --contrib, cases of operators of
+other domains, whose results are ONNX Runtime's.
 
 usage: run_conformance.py --bin BUILD/bin --runtime BUILD/lib/libnxrt.so [--ways as-is,symbolic,constant,tp2]
-           [--shard I/N] [--jobs N] [--cache FILE] [--refused] [--expect-passed N] [CASE-PREFIX...]
+           [--contrib] [--shard I/N] [--jobs N] [--cache FILE] [--refused] [--expect-passed N] [CASE-PREFIX...]
 
 Every case is tried in each of the ways:
   as-is     the model and its inputs as they are
@@ -151,6 +152,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--runtime", type=pathlib.Path, required=True)
     parser.add_argument("--ways", default=",".join(standard.WAYS))
+    parser.add_argument("--contrib", action="store_true", help="cases against ONNX Runtime instead of the standard's")
     parser.add_argument("--shard", default="0/1", help="I/N: every N-th case from the I-th on")
     parser.add_argument("--jobs", type=int, default=min(len(os.sched_getaffinity(0)), 8))
     parser.add_argument("--cache", type=pathlib.Path, help="keeps the collected cases here")
@@ -160,7 +162,11 @@ def main():
     args = parser.parse_args()
     args.bin = args.bin.absolute()
 
-    chosen = standard.collect(args.cache)
+    if args.contrib:
+        import contrib
+        chosen = contrib.collect()
+    else:
+        chosen = standard.collect(args.cache)
     if args.prefixes:
         chosen = [c for c in chosen if any(c.name.startswith(p) for p in args.prefixes)]
     shard, shards = map(int, args.shard.split("/"))

@@ -34,7 +34,11 @@ void skipLayerNormalization(NodeImporter &n, GraphBuilder &b) {
   Value sum = b.add(n.input(0), n.input(1));
   if (Value bias = n.optionalInput(4))
     sum = b.add(sum, bias);
-  n.results({layerNorm(b, sum, n.input(2), n.optionalInput(3), n.getFloat("epsilon", 1e-12)), Value(), Value(), sum});
+  double epsilon = n.getFloat("epsilon", 1e-12);
+  std::pair<Value, Value> statistics;
+  if (sum && (n.hasOutput(1) || n.hasOutput(2)))
+    statistics = emitStatistics(b, sum, b.rankOf(sum) - 1, epsilon);
+  n.results({layerNorm(b, sum, n.input(2), n.optionalInput(3), epsilon), statistics.first, statistics.second, sum});
 }
 
 void skipSimplifiedLayerNormalization(NodeImporter &n, GraphBuilder &b) {

@@ -30,6 +30,16 @@ Value nx::onnx::emitMatmul(GraphBuilder &b, Value x, Value y) {
   return b.reshape(product, dims);
 }
 
+std::pair<Value, Value> nx::onnx::emitStatistics(GraphBuilder &b, Value x, int64_t axis, double epsilon) {
+  if (!x)
+    return {};
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(axis, b.rankOf(x)));
+  Value wide = b.elementOf(x).isF64() ? x : b.cast(x, b.builder.getF32Type());
+  Value mean = b.reduce(ReduceKind::mean, wide, axes, true), centred = b.sub(wide, mean);
+  Value variance = b.reduce(ReduceKind::mean, b.mul(centred, centred), axes, true);
+  return {mean, b.emit<RsqrtOp>(b.add(variance, epsilon))};
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -318,13 +328,8 @@ void layerNormalization(NodeImporter &n, GraphBuilder &b) {
   double epsilon = n.getFloat("epsilon", 1e-5);
   Value y = b.emitOptional<LayerNormOp>({x, scale, n.optionalInput(2)}, {b.i64("axis", axis), b.f64("epsilon", epsilon)},
                                         /*countSegments=*/true);
-  if (n.hasOutput(1) || n.hasOutput(2)) {
-    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(axis, b.rankOf(x)));
-    Value wide = b.elementOf(x).isF64() ? x : b.cast(x, b.builder.getF32Type());
-    mean = b.reduce(ReduceKind::mean, wide, axes, true);
-    Value centred = b.sub(wide, mean);
-    inverse = b.emit<RsqrtOp>(b.add(b.reduce(ReduceKind::mean, b.mul(centred, centred), axes, true), epsilon));
-  }
+  if (n.hasOutput(1) || n.hasOutput(2))
+    std::tie(mean, inverse) = emitStatistics(b, x, axis, epsilon);
   n.results({y, mean, inverse});
 }
 

@@ -106,6 +106,9 @@ private:
 
 /// Matrix product where an operand of rank 1 is a row (left) or a column (right).
 mlir::Value emitMatmul(GraphBuilder &b, mlir::Value x, mlir::Value y);
+/// Mean and 1 / sqrt(variance + epsilon) over the dimensions from `axis` on, which stay with size 1; in f32 or wider.
+std::pair<mlir::Value, mlir::Value> emitStatistics(GraphBuilder &b, mlir::Value x, int64_t axis, double epsilon);
+
 /// Convolution by the node's attributes; null after an error or a refusal.
 mlir::Value emitConv(NodeImporter &n, GraphBuilder &b, mlir::Value x, mlir::Value weight, mlir::Value bias);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/onnx/NodeImporter.h"
+#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -134,8 +135,9 @@ Value descend(NodeImporter &n, GraphBuilder &b, Value x, const Forest &forest) {
   return at;
 }
 
-/// The weights that the leaves add to each of `targets` numbers, combined over all trees: [N, targets].
-Value combined(NodeImporter &n, GraphBuilder &b, Value x, int64_t targets, bool isRegressor) {
+/// The weights that the leaves add to each of `targets` numbers, combined over all trees: [N, targets]. `isHit` tells, if
+/// it is asked for, which of the numbers any leaf has a weight for.
+Value combined(NodeImporter &n, GraphBuilder &b, Value x, int64_t targets, bool isRegressor, Value *isHit = nullptr) {
   Forest forest;
   StringRef kind = isRegressor ? "target" : "class";
   SmallVector<int64_t> trees = n.getInts(isRegressor ? "target_treeids" : "class_treeids"),
@@ -158,16 +160,22 @@ Value combined(NodeImporter &n, GraphBuilder &b, Value x, int64_t targets, bool 
       return n.error() << "feature " << feature, Value();
   if (targets > (int64_t(1) << 20) / std::max<int64_t>(int64_t(forest.modes.size()) / 1024, 1))
     return n.unsupported(Twine(targets) + " targets"), Value();
-  SmallVector<double> table(forest.modes.size() * targets, 0.0);
+  SmallVector<double> table(forest.modes.size() * targets, 0.0), hits(table);
   for (auto [tree, id, target, weight] : llvm::zip(trees, ids, to, weights)) {
     auto place = forest.places.find({tree, id});
     if (place == forest.places.end() || target < 0 || target >= targets)
       return n.error() << "a weight is of a missing node or target", Value();
     table[place->second * targets + target] += weight;
+    hits[place->second * targets + target] = 1;
   }
   Value leaves = descend(n, b, x, forest);
-  Value perLeaf = b.reshape(n.table(table, f32), {b.size(int64_t(forest.modes.size())), b.size(targets)});
-  Value all = b.gather(perLeaf, leaves, 0); // [N, trees, targets]
+  auto perLeaf = [&](ArrayRef<double> values) { // [N, trees, targets]
+    Value rows = b.reshape(n.table(values, f32), {b.size(int64_t(forest.modes.size())), b.size(targets)});
+    return b.gather(rows, leaves, 0);
+  };
+  Value all = perLeaf(table);
+  if (isHit)
+    *isHit = base.empty() ? b.compare(ComparePredicate::gt, b.reduce(ReduceKind::max, perLeaf(hits), {1}, false), 0.0) : Value();
   Value result;
   if (aggregate == "SUM" || aggregate == "AVERAGE")
     result = b.reduce(aggregate == "SUM" ? ReduceKind::sum : ReduceKind::mean, all, {1}, false);
@@ -193,21 +201,27 @@ void treeEnsembleClassifier(NodeImporter &n, GraphBuilder &b) {
     n.error() << "it has no class labels";
     return;
   }
-  // Two classes may have weights for one of them only: the other gets the rest.
-  bool isBinary = labels.size() == 2 && llvm::all_equal(ids);
-  Value scores = combined(n, b, n.input(0), labels.size(), /*isRegressor=*/false);
+  // Two classes may have weights for one of them only.
+  bool isBinary = labels.size() == 2 && llvm::all_equal(ids) && !ids.empty();
+  Value isHit, scores = combined(n, b, n.input(0), labels.size(), /*isRegressor=*/false, &isHit);
   if (!scores)
     return;
   if (!isBinary) {
-    Value best = b.emit<ArgReduceOp>(scores, {b.attr("kind", ReduceKindAttr::get(b.context(), ReduceKind::max)), b.i64("axis", 1)});
+    // The greatest among those that have a score at all.
+    Value chosen = isHit ? b.select(isHit, scores, b.like(scores, -std::numeric_limits<double>::infinity())) : scores;
+    Value best = b.emit<ArgReduceOp>(chosen, {b.attr("kind", ReduceKindAttr::get(b.context(), ReduceKind::max)), b.i64("axis", 1)});
     return n.results({b.gather(b.intVector(labels), best, 0), postTransformed(n, b, scores)});
   }
+  bool allPositive = llvm::all_of(weights, [](double weight) { return weight >= 0; });
+  Value score = b.slice(scores, 1, b.size(ids.front()), b.size(1));
+  Value isSecond = b.reshape(b.compare(ComparePredicate::gt, score, allPositive ? 0.5 : 0.0), {dimOf(b.typeOf(scores), 0)});
+  Value label = b.gather(b.intVector(labels), b.cast(isSecond, b.builder.getI64Type()), 0);
+  if (ids.front() == 1)
+    return n.results({label, postTransformed(n, b, scores)});
+  // Weights of the first class are a score of the second one, and the first gets the rest.
   StringRef transform = n.getString("post_transform", "NONE");
   if (transform != "NONE" && transform != "LOGISTIC")
     return n.unsupported("post_transform " + transform + " of two classes with one weight");
-  bool allPositive = llvm::all_of(weights, [](double weight) { return weight >= 0; });
-  Value score = b.slice(scores, 1, b.size(ids.empty() ? 1 : ids.front()), b.size(1));
-  Value isSecond = b.reshape(b.compare(ComparePredicate::gt, score, allPositive ? 0.5 : 0.0), {dimOf(b.typeOf(scores), 0)});
   Value first, second = score;
   if (transform == "LOGISTIC") {
     second = b.emit<SigmoidOp>(score);
@@ -215,7 +229,6 @@ void treeEnsembleClassifier(NodeImporter &n, GraphBuilder &b) {
   } else {
     first = allPositive ? b.sub(b.like(score, 1), score) : b.emit<NegOp>(score);
   }
-  Value label = b.gather(b.intVector(labels), b.cast(isSecond, b.builder.getI64Type()), 0);
   n.results({label, b.concat({first, second}, 1)});
 }
 
