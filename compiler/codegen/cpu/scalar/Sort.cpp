@@ -56,7 +56,7 @@ ScalarBodies scalarBodies(TopKOp op) {
       auto element = [&](Value i) { return k.load(x, kb.add(from, kb.mul(i, x.strides[axis]))); };
       k.loop(count, [&](Value i) { kb.storeScalar(asNumber(i), lists, i); });
       // Runs of 1, 2, 4, .. elements are merged pairwise from one list to the other.
-      Value passes = kb.b.create<arith::ConstantIndexOp>(kb.loc, 62);
+      Value passes = kb.index(62);
       SmallVector<Value> sorted =
           kb.loop(zero, passes, 1, {kb.index(1), zero, second}, [&](Value, ValueRange carried) {
             Value run = carried[0], source = carried[1], target = carried[2];
