@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the ONNX standard's node cases through nxcc and libnxrt and prints a table. With --contrib, cases of operators of
-other domains, whose results are ONNX Runtime's.
+"""Runs the ONNX standard's node cases through nxcc and libnxrt and prints a table. With --source contrib,
+cases of operators of other domains, whose results are ONNX Runtime's; with --source corners, cases of this project.
 
 usage: run_conformance.py --bin BUILD/bin --runtime BUILD/lib/libnxrt.so [--ways as-is,symbolic,constant,tp2]
-           [--contrib] [--shard I/N] [--jobs N] [--cache FILE] [--refused] [--expect-passed N] [CASE-PREFIX...]
+           [--source standard|contrib|corners] [--shard I/N] [--jobs N] [--cache FILE] [--refused] [--expect-passed N] [CASE-PREFIX...]
 
 Every case is tried in each of the ways:
   as-is     the model and its inputs as they are
@@ -16,6 +16,7 @@ the run. --expect-passed N fails the run as well when fewer than N are passed in
 """
 import argparse
 import collections
+import importlib
 import multiprocessing
 import os
 import pathlib
@@ -152,7 +153,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--runtime", type=pathlib.Path, required=True)
     parser.add_argument("--ways", default=",".join(standard.WAYS))
-    parser.add_argument("--contrib", action="store_true", help="cases against ONNX Runtime instead of the standard's")
+    parser.add_argument("--source", choices=("standard", "contrib", "corners"), default="standard")
     parser.add_argument("--shard", default="0/1", help="I/N: every N-th case from the I-th on")
     parser.add_argument("--jobs", type=int, default=min(len(os.sched_getaffinity(0)), 8))
     parser.add_argument("--cache", type=pathlib.Path, help="keeps the collected cases here")
@@ -162,11 +163,10 @@ def main():
     args = parser.parse_args()
     args.bin = args.bin.absolute()
 
-    if args.contrib:
-        import contrib
-        chosen = contrib.collect()
-    else:
+    if args.source == "standard":
         chosen = standard.collect(args.cache)
+    else:
+        chosen = importlib.import_module(args.source).collect()
     if args.prefixes:
         chosen = [c for c in chosen if any(c.name.startswith(p) for p in args.prefixes)]
     shard, shards = map(int, args.shard.split("/"))
