@@ -26,6 +26,15 @@ else()
   set(NX_PYTHON_ORACLES TRUE)
 endif()
 
+# Whether torch is there, without the seconds that importing it takes.
+execute_process(COMMAND ${NX_PYTHON} -c "import importlib.util, sys; sys.exit(not importlib.util.find_spec('torch'))"
+                RESULT_VARIABLE nx_torch_missing OUTPUT_QUIET ERROR_QUIET)
+if(nx_torch_missing OR nx_oracles_missing)
+  set(NX_PYTHON_TORCH FALSE)
+else()
+  set(NX_PYTHON_TORCH TRUE)
+endif()
+
 find_program(NX_LIT NAMES lit llvm-lit HINTS /usr/lib/llvm-22/bin REQUIRED)
 find_program(NX_FILECHECK FileCheck HINTS /usr/lib/llvm-22/bin REQUIRED)
 cmake_path(GET NX_FILECHECK PARENT_PATH NX_LLVM_TOOLS_DIR)

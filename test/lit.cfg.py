@@ -45,6 +45,8 @@ if config.sanitize:
     config.available_features.add("sanitized")
 if config.oracles:
     config.available_features.add("onnx")  # %python has numpy, onnx and onnxruntime
+if config.torch:
+    config.available_features.add("torch")  # %python has torch
 
 # Every process of a test inherits these limits: a runaway compile must fail here, not swap the machine.
 # (lit's own time limit needs psutil; ctest stops a test that sleeps.) Sanitizers reserve terabytes of

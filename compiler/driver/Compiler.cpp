@@ -4,7 +4,7 @@
 #include "compiler/codegen/EmitKernel.h"
 #include "compiler/codegen/cpu/math/ExpandMath.h"
 #include "compiler/driver/Version.h"
-#include "compiler/import/onnx/OnnxImporter.h"
+#include "compiler/import/Import.h"
 #include "compiler/lowering/Passes.h"
 #include "dialects/nx/transforms/Passes.h"
 #include "dialects/nxe/Passes.h"
@@ -163,7 +163,7 @@ LogicalResult Compiler::import() {
     if (llvm::Error error = importOptions.addShape(shape))
       return emitError(UnknownLoc::get(&context))
              << "--shape " << shape << ": " << llvm::toString(std::move(error));
-  auto module = importOnnx(options.model, context, catalog, importOptions);
+  auto module = importModel(options.model, context, catalog, importOptions);
   if (failed(module))
     return failure();
   theModule = std::move(*module);
@@ -180,7 +180,7 @@ LogicalResult Compiler::load() {
   if (!theModule)
     return failure();
   if (!options.paramsModel.empty() &&
-      failed(importOnnx(options.paramsModel, context, catalog, ImportOptions())))
+      failed(importModel(options.paramsModel, context, catalog, ImportOptions())))
     return failure();
   if (options.to != Phase::Emit)
     return success();

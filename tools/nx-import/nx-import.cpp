@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/import/Import.h"
 #include "compiler/import/onnx/OnnxImporter.h"
+#include "compiler/import/torch/TorchImporter.h"
 #include "dialects/nx/transforms/Passes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -17,9 +19,9 @@
 namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
-  static cl::opt<std::string> path(cl::Positional, cl::desc("MODEL.onnx"));
+  static cl::opt<std::string> path(cl::Positional, cl::desc("MODEL"));
   static cl::list<std::string> shapes("shape", cl::desc("Fix the sizes of an input"), cl::value_desc("NAME=DIMS"));
-  static cl::opt<bool> list("list-operators", cl::desc("Print the operators and opsets that nx imports"));
+  static cl::opt<bool> list("list-operators", cl::desc("Print the operators that nx imports, and ONNX opsets"));
   static cl::opt<bool> quiet("quiet", cl::desc("Print no IR"));
   static cl::opt<bool> locations("locations", cl::desc("Print locations too"));
   mlir::registerMLIRContextCLOptions();
@@ -28,13 +30,15 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   nx::registerNxTransformsPasses();
   mlir::PassPipelineCLParser pipeline("", "Passes to run on the imported graph");
-  cl::ParseCommandLineOptions(argc, argv, "ONNX to nx\n");
+  cl::ParseCommandLineOptions(argc, argv, "Models to nx\n");
 
   if (list) {
     for (const nx::SupportedOperator &op : nx::supportedOnnxOperators())
       llvm::outs() << op.domain << (op.domain.empty() ? "" : ".") << op.name << " "
                    << (op.domain.empty() ? std::max(op.minOpset, nx::kMinOnnxOpset) : op.minOpset) << " " << op.maxOpset
                    << "\n";
+    for (const std::string &op : nx::torch::supportedTorchOperators())
+      llvm::outs() << op << "\n";
     return 0;
   }
   if (path.empty()) {
@@ -49,7 +53,7 @@ int main(int argc, char **argv) {
     }
   mlir::MLIRContext context;
   nx::ParamCatalog params;
-  auto module = nx::importOnnx(path, context, params, options);
+  auto module = nx::importModel(path, context, params, options);
   if (failed(module))
     return 1;
   if (pipeline.hasAnyOccurrences()) {

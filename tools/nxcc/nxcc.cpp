@@ -7,6 +7,7 @@
 #include "compiler/driver/Report.h"
 #include "compiler/driver/Version.h"
 #include "compiler/import/onnx/OnnxImporter.h"
+#include "compiler/import/torch/TorchImporter.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
@@ -199,13 +200,26 @@ int analyzeCommand(CommandLine &line) {
   return kDone;
 }
 
+/// Names separated by commas, in lines of bounded length.
+template <typename Name> void printList(const std::vector<Name> &names) {
+  std::string line;
+  for (const Name &name : names) {
+    if (line.size() + name.size() + 2 > 110) {
+      llvm::outs() << line << "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + std::string(name) + (&name == &names.back() ? "" : ",");
+  }
+  llvm::outs() << line << "\n";
+}
+
 /// The page docs/supported-operators.md.
 int operatorsCommand() {
   llvm::outs() << "# Supported operators\n\n"
-               << "Written by `nxcc operators`. Opsets " << kMinOnnxOpset << " to " << kMaxOnnxOpset
-               << " of the domain ai.onnx; an operator is read in\nevery version of these opsets in which it "
-                  "exists. A model with any other operator is refused, with a list of\nall its nodes that "
-                  "cannot be compiled and the reason for each.\n\n";
+               << "Written by `nxcc operators`. A model with any other operator is refused, with a list of all its "
+                  "nodes that cannot\nbe compiled and the reason for each.\n\n"
+               << "## ONNX\n\nOpsets " << kMinOnnxOpset << " to " << kMaxOnnxOpset
+               << " of the domain ai.onnx; an operator is read in every version of these opsets in which it exists.\n\n";
   std::vector<std::pair<llvm::StringRef, std::vector<llvm::StringRef>>> domains;
   for (const SupportedOperator &op : supportedOnnxOperators()) {
     if (domains.empty() || domains.back().first != op.domain)
@@ -215,17 +229,13 @@ int operatorsCommand() {
   }
   for (auto &[domain, names] : domains) {
     if (!domain.empty())
-      llvm::outs() << "\n## Domain " << domain << "\n\n";
-    std::string line;
-    for (llvm::StringRef name : names) {
-      if (line.size() + name.size() + 2 > 110) {
-        llvm::outs() << line << "\n";
-        line.clear();
-      }
-      line += (line.empty() ? "" : " ") + name.str() + (name == names.back() ? "" : ",");
-    }
-    llvm::outs() << line << "\n";
+      llvm::outs() << "\n### Domain " << domain << "\n\n";
+    printList(names);
   }
+  llvm::outs() << "\n## PyTorch\n\nPrograms of torch.export, as exported and after `run_decompositions()`. Overloads other "
+                  "than the default one are behind the\nname. Each operator stands for the one that writes to its "
+                  "argument too (`add_` for `add`).\n\n";
+  printList(torch::supportedTorchOperators());
   return kDone;
 }
 
@@ -243,7 +253,7 @@ int main(int argc, char **argv) {
              "wrong, 3 out of memory.");
 
   CLI::App *compile = app.add_subcommand("compile", "Compile a model to an executable (.nxe)");
-  compile->add_option("MODEL", line.compile.model, "The model: an .onnx file")->required();
+  compile->add_option("MODEL", line.compile.model, "The model: an .onnx or .pt2 file")->required();
   compile->add_option("-o,--output", line.compile.output, "The executable to write");
   compile->add_option("--tp", line.compile.tpDegree,
                       "Tensor-parallel degree: how many cores share the model (1)");
@@ -275,10 +285,10 @@ int main(int argc, char **argv) {
       ->default_str("text");
   CLI::App *analyzeApp =
       app.add_subcommand("analyze", "Print what a model holds: inputs, parameters, operations");
-  analyzeApp->add_option("MODEL", line.compile.model, "The model: an .onnx file")->required();
+  analyzeApp->add_option("MODEL", line.compile.model, "The model: an .onnx or .pt2 file")->required();
   analyzeApp->add_option("--shape", line.compile.shapes, "As for compile");
   analyzeApp->add_flag("--json", line.analyze.json, "Print JSON");
-  CLI::App *operators = app.add_subcommand("operators", "Print the ONNX operators that can be compiled");
+  CLI::App *operators = app.add_subcommand("operators", "Print the operators that can be compiled");
   CLI::App *version = app.add_subcommand("version", "Print the compiler's version and its targets");
 
   try {

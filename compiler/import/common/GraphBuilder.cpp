@@ -224,6 +224,23 @@ void GraphBuilder::requireAtMost(AffineExpr a, AffineExpr b, const Twine &what) 
   CheckOp::create(builder, loc, DimsAttr::get(context(), quotient), DimsAttr::get(context(), zero), message);
 }
 
+void GraphBuilder::requireDifferent(AffineExpr a, AffineExpr b, const Twine &what) {
+  AffineExpr difference = normalize(a - b);
+  if (hasFailed)
+    return;
+  if (std::optional<int64_t> constant = constantOf(difference)) {
+    if (*constant == 0)
+      error() << what << ": both sizes are " << text(a);
+    return;
+  }
+  // The square of a difference rounds up to 1 unless it is 0; no size comes near the divisor.
+  AffineExpr quotient = normalize(difference * difference).ceilDiv(int64_t(1) << 61), one = size(1);
+  if (!checked.insert({quotient, one}).second)
+    return;
+  std::string message = (nameOf(loc) + what + ": " + text(a) + " and " + text(b) + " are equal").str();
+  CheckOp::create(builder, loc, DimsAttr::get(context(), quotient), DimsAttr::get(context(), one), message);
+}
+
 void GraphBuilder::addSizeChecks(Operation *op) {
   auto dim = [](Value value, int64_t i) { return dimOf(typeOf(value), i < 0 ? rankOf(value) + i : i); };
   // A dimension that isn't evidently 1 has the size of the result.

@@ -95,6 +95,8 @@ public:
   void requireEqual(mlir::AffineExpr a, mlir::AffineExpr b, const llvm::Twine &what);
   /// Requires a <= b, likewise.
   void requireAtMost(mlir::AffineExpr a, mlir::AffineExpr b, const llvm::Twine &what);
+  /// Requires two sizes to differ, likewise.
+  void requireDifferent(mlir::AffineExpr a, mlir::AffineExpr b, const llvm::Twine &what);
 
   //===--- Common values --------------------------------------------------===//
 

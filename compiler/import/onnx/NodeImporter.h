@@ -8,6 +8,7 @@
 #define NX_COMPILER_IMPORT_ONNX_NODEIMPORTER_H
 
 #include "compiler/import/common/GraphBuilder.h"
+#include "compiler/import/common/Products.h"
 #include "compiler/import/onnx/OnnxImporter.h"
 #include "compiler/import/onnx/OnnxModel.h"
 
@@ -104,8 +105,6 @@ private:
   llvm::SmallVector<llvm::StringRef> readAttributes;
 };
 
-/// Matrix product where an operand of rank 1 is a row (left) or a column (right).
-mlir::Value emitMatmul(GraphBuilder &b, mlir::Value x, mlir::Value y);
 /// Mean and 1 / sqrt(variance + epsilon) over the dimensions from `axis` on, which stay with size 1; in f32 or wider.
 std::pair<mlir::Value, mlir::Value> emitStatistics(GraphBuilder &b, mlir::Value x, int64_t axis, double epsilon);
 

@@ -2,20 +2,12 @@
 #ifndef NX_COMPILER_IMPORT_ONNX_ONNXIMPORTER_H
 #define NX_COMPILER_IMPORT_ONNX_ONNXIMPORTER_H
 
+#include "compiler/import/common/ImportOptions.h"
 #include "compiler/params/ParamCatalog.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace nx {
-
-struct ImportOptions {
-  /// Sizes that replace those of an input; ShapedType::kDynamic keeps the model's. A size given for
-  /// a symbol holds wherever the model uses the symbol.
-  llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
-
-  /// Adds "NAME=DIMS", DIMS like "1x128" or "?x128" ("" is a scalar). An error says what is wrong.
-  llvm::Error addShape(llvm::StringRef text);
-};
 
 /// Imports the model at `path`: a module with one function `@forward` whose arguments and results
 /// carry their names as `nx.name`, whose attribute `nx.symbols` names the symbolic sizes, and whose
