@@ -6,8 +6,13 @@
 using namespace mlir;
 
 std::string nx::locationText(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return "node '" + name.getName().str() + "'";
+  if (auto name = dyn_cast<NameLoc>(loc)) {
+    // Programs of torch say which line of the user's code a node comes from.
+    std::string line;
+    if (auto file = dyn_cast<FileLineColLoc>(name.getChildLoc()))
+      line = " (" + file.getFilename().str() + ":" + std::to_string(file.getLine()) + ")";
+    return "node '" + name.getName().str() + "'" + line;
+  }
   if (auto file = dyn_cast<FileLineColLoc>(loc))
     return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
            std::to_string(file.getColumn());

@@ -229,7 +229,8 @@ private:
                                                                   : fb::SymbolSource::InputDim;
       symbols.push_back(fb::CreateSymbol(builder, builder.CreateString(symbol.getName().str()),
                                          symbol.getInput(), symbol.getDim(), 0,
-                                         std::numeric_limits<int64_t>::max(), source));
+                                         std::numeric_limits<int64_t>::max(), source,
+                                         symbol.getFactor(), symbol.getOffset()));
     }
     std::vector<flatbuffers::Offset<fb::Signature>> inputs, outputs;
     SmallVector<Type> inputTypes;

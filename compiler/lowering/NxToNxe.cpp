@@ -52,27 +52,42 @@ private:
     return dims({productOf(dimsOf(type), context) * elementBytes(type.getElementType())});
   }
 
-  /// Each symbol's value is the size of the first input dimension that is exactly this symbol.
+  /// A size as factor * symbol + offset; nothing when it is another expression.
+  std::optional<std::pair<int64_t, int64_t>> lineOf(AffineExpr size, AffineExpr symbol) {
+    auto at = [&](int64_t value) {
+      return constantOf(normalize(size.replace(symbol, getAffineConstantExpr(value, context))));
+    };
+    std::optional<int64_t> offset = at(0), sum = at(1);
+    constexpr int64_t limit = int64_t(1) << 40;
+    if (!offset || !sum || *sum - *offset < 1 || *sum > limit || *offset < -limit)
+      return std::nullopt;
+    int64_t factor = *sum - *offset;
+    if (!provablyEqual(size, symbol * factor + *offset))
+      return std::nullopt;
+    return std::pair(factor, *offset);
+  }
+
+  /// Each symbol's value comes from an input dimension: one that is exactly this symbol, or else the
+  /// first that is a multiple of it plus a number.
   FailureOr<ArrayAttr> bindSymbols() {
     SmallVector<Attribute> symbols;
     for (auto [index, name] : llvm::enumerate(symbolNames(func))) {
       if (name == kRankSymbol) {
-        symbols.push_back(nxe::SymbolAttr::get(context, name, nxe::SymbolSource::rank, 0, 0));
+        symbols.push_back(nxe::SymbolAttr::get(context, name, nxe::SymbolSource::rank, 0, 0, 1, 0));
         continue;
       }
       AffineExpr symbol = getAffineSymbolExpr(index, context);
-      bool found = false;
+      nxe::SymbolAttr found;
       for (auto [input, type] : llvm::enumerate(func.getArgumentTypes()))
         for (auto [dim, expr] : llvm::enumerate(dimsOf(cast<RankedTensorType>(type))))
-          if (expr == symbol && !found) {
-            found = true;
-            symbols.push_back(
-                nxe::SymbolAttr::get(context, name, nxe::SymbolSource::input_dim, input, dim));
-          }
+          if (auto line = lineOf(expr, symbol); line && (!found || (expr == symbol && found.getFactor() != 1)))
+            found = nxe::SymbolAttr::get(context, name, nxe::SymbolSource::input_dim, input, dim,
+                                         line->first, line->second);
       if (!found)
         return func.emitError() << "size '" << name
                                 << "' is not the size of any input dimension, so it cannot be "
                                 << "known when the program starts";
+      symbols.push_back(found);
     }
     return builder.getArrayAttr(symbols);
   }

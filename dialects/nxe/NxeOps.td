@@ -45,9 +45,13 @@ def Nxe_BufferType : TypeDef<Nxe_Dialect, "Buffer"> {
 def Nxe_SymbolAttr : AttrDef<Nxe_Dialect, "Symbol"> {
   let mnemonic = "symbol";
   let summary = "A run-time size: its name and the input dimension that gives it";
+  let description = "The dimension is `factor` times the symbol plus `offset`.";
   let parameters = (ins StringRefParameter<>:$name, EnumParameter<Nxe_SymbolSource>:$source,
-      "uint32_t":$input, "uint32_t":$dim);
-  let assemblyFormat = "`<` $name `,` $source `,` $input `,` $dim `>`";
+      "uint32_t":$input, "uint32_t":$dim, DefaultValuedParameter<"int64_t", "1">:$factor,
+      DefaultValuedParameter<"int64_t", "0">:$offset);
+  let assemblyFormat = [{
+    `<` $name `,` $source `,` $input `,` $dim (`,` `factor` $factor^)? (`,` `offset` $offset^)? `>`
+  }];
 }
 
 class Nxe_Op<string mnemonic, list<Trait> traits = []> : Op<Nxe_Dialect, mnemonic, traits>;

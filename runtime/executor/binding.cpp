@@ -78,7 +78,14 @@ Status bindSymbols(const nx::fb::Program &program, std::span<const nxrt_shape> i
         symbols.push_back(0);
         continue;
       }
-      const int64_t value = inputs[symbol->input()].dims[symbol->dim()];
+      const int64_t size = inputs[symbol->input()].dims[symbol->dim()] - symbol->offset();
+      const int64_t value = size / symbol->factor();
+      if (size < 0 || size % symbol->factor() != 0)
+        return wrongShape(
+            program, symbol->input(), inputs[symbol->input()],
+            format("dimension %u is %lld, and no %s makes it so.", symbol->dim(),
+                   static_cast<long long>(inputs[symbol->input()].dims[symbol->dim()]),
+                   symbol->name()->c_str()));
       if (value < symbol->min() || value > symbol->max())
         return wrongShape(program, symbol->input(), inputs[symbol->input()],
                           format("%s is %lld and must be between %lld and %lld.",

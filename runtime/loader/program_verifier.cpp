@@ -42,7 +42,7 @@ template <typename E> static bool isKnown(E value, E last) {
 
 /// FlatBuffers' verifier checks where a vector begins and ends, not that its elements are aligned.
 template <typename V> static bool isAligned(const V *vector, size_t alignment) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignment == 0;
+  return !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignment == 0;
 }
 
 /// Names of one table: present and unique.
@@ -105,6 +105,10 @@ private:
         return malformed(at("symbol", i), "its source is unknown");
       if (symbol.min() < 0 || symbol.min() > symbol.max())
         return malformed(at("symbol", i), "its range is empty or negative");
+      constexpr int64_t limit = int64_t{1} << 40;
+      if (symbol.factor() < 1 || symbol.factor() > limit || symbol.offset() < -limit ||
+          symbol.offset() > limit)
+        return malformed(at("symbol", i), "its factor or offset makes no sense");
     }
     return {};
   }

@@ -279,6 +279,8 @@ const TableCase kTableCases[] = {
     {"symbol input", [](auto &s) { s.programs[0].symbols[0].input = 1; }, "input dimension"},
     {"symbol dim", [](auto &s) { s.programs[0].symbols[0].dim = 1; }, "input dimension"},
     {"symbol min", [](auto &s) { s.programs[0].symbols[0].min = -1; }, "range"},
+    {"symbol factor", [](auto &s) { s.programs[0].symbols[0].factor = 0; }, "factor or offset"},
+    {"symbol offset", [](auto &s) { s.programs[0].symbols[0].offset = INT64_MIN; }, "factor or offset"},
     {"symbol max", [](auto &s) { s.programs[0].symbols[0].max = 0; }, "range"},
 
     {"expression op",

@@ -353,6 +353,33 @@ TEST(ExecuteErrors, RangesAndChecks) {
               HasSubstr("n must be a multiple of 4 (node /Add) (4 must divide 6)"));
 }
 
+TEST(ExecuteErrors, SizesThatNoSymbolGives) {
+  // Inputs of 4 * n + 2 elements.
+  ExecutableSpec spec;
+  spec.addTestKernels();
+  ProgramSpec &p = spec.addProgram();
+  uint32_t n = p.dimSymbol("n", 0, 0);
+  p.symbols[0].factor = 4;
+  p.symbols[0].offset = 2;
+  uint32_t size = p.op(ExprOp::Add, p.op(ExprOp::Mul, n, p.constant(4)), p.constant(2));
+  uint32_t a = p.input("a", DType::F32, {size}), b = p.input("b", DType::F32, {size});
+  p.dispatch(Add, {a, b, p.output("out", DType::F32, {size})}, {size});
+  p.finish();
+  Session session(1);
+  LoadedModel model(spec);
+  for (int64_t given : {2, 6, 42, 0, 5, 8}) {
+    TensorSet inputs, outputs;
+    inputs.add<float>("a", {given}, ramp(given));
+    inputs.add<float>("b", {given}, ramp(given));
+    bool fits = given >= 2 && given % 4 == 2;
+    EXPECT_EQ(nxrt_execute(model, nullptr, inputs, outputs), fits ? NXRT_OK : NXRT_SHAPE_MISMATCH) << given;
+    if (fits)
+      EXPECT_EQ(outputs.shape("out"), std::vector<int64_t>{given});
+    else
+      EXPECT_THAT(nxrt_last_error(), HasSubstr("dimension 0 is " + std::to_string(given) + ", and no n makes it so"));
+  }
+}
+
 TEST(ExecuteErrors, KernelsNameTheSourceNode) {
   Session session(2, 2);
   LoadedModel model(richSpec());

@@ -57,6 +57,10 @@ ordered_json symbols(const fb::Program &program) {
       entry["source"] = "input";
       entry["input"] = text(program.inputs()->Get(symbol.input())->name());
       entry["dim"] = symbol.dim();
+      if (symbol.factor() != 1)
+        entry["factor"] = symbol.factor();
+      if (symbol.offset() != 0)
+        entry["offset"] = symbol.offset();
       entry["min"] = symbol.min();
       if (symbol.max() != INT64_MAX)
         entry["max"] = symbol.max();

@@ -426,7 +426,7 @@ void attention(NodeImporter &n, GraphBuilder &b) {
   }
   Dims result = dims(b, q);
   result.back() = dimOf(b.typeOf(v), rank - 1);
-  AffineExpr queries = dimOf(b.typeOf(q), rank - 2), keys = dimOf(b.typeOf(k), rank - 2);
+  AffineExpr keys = dimOf(b.typeOf(k), rank - 2);
   if (mask && rank > 4) {
     Dims whole = dims(b, q);
     whole.back() = keys;
@@ -435,15 +435,8 @@ void attention(NodeImporter &n, GraphBuilder &b) {
   q = asHeads(b, q), k = asHeads(b, k), v = asHeads(b, v);
   // A row whose keys are all excluded gives zeros.
   SmallVector<NamedAttribute> attributes{b.f64("scale", scale), b.flag("zero_without_keys")};
-  if (isCausal && provablyEqual(queries, keys)) {
-    attributes.push_back(b.flag("causal"));
-  } else if (isCausal) {
-    // torch's triangle begins at the first key, that of nx.attention ends at the last one.
-    if (mask)
-      return n.unsupported("is_causal and a mask, where query and key differ in length");
-    Type i64 = b.builder.getI64Type();
-    mask = b.compare(ComparePredicate::ge, b.iota({queries, b.size(1)}, 0, i64), b.iota({b.size(1), keys}, 1, i64));
-  }
+  if (isCausal)
+    attributes.push_back(b.dims("causal", b.size(0)));
   if (mask && isa<FloatType>(b.elementOf(mask)))
     mask = b.cast(mask, b.elementOf(q));
   Value output = b.emitOptional<AttentionOp>({q, k, v, mask}, attributes);

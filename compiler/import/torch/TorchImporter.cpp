@@ -9,6 +9,7 @@
 #include "compiler/import/torch/TorchImporter.h"
 #include "compiler/import/torch/NodeImporter.h"
 #include "compiler/import/torch/StoredZip.h"
+#include "compiler/import/torch/Weights.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
@@ -99,7 +100,6 @@ bool isRefused(Value value) { return value && isa<NoneType>(value.getType()); }
 struct Storage {
   Value value;               ///< null before a weight's first use
   StringRef payload;         ///< the weight's or constant's name, or empty
-  std::string label;         ///< of an input, for messages
   unsigned version = 0;      ///< counts writes
   std::string uncertainView; ///< a node that may or may not have made a copy
 };
@@ -158,7 +158,8 @@ private:
   RankedTensorType inputType(const InputSpec &input);
   LogicalResult addGuards(ValueRange arguments, ArrayRef<const InputSpec *> inputs);
   Value outputValue(const Argument &arg);
-  void refuseMutations(ArrayRef<std::pair<std::string, std::shared_ptr<View>>> mutableInputs);
+  LogicalResult addState(func::FuncOp forward, Storage &state);
+  void refuseMutations(ArrayRef<const InputSpec *> inputs);
 
   // Scope
   Value tensor(StringRef name) override;
@@ -171,7 +172,11 @@ private:
   Value read(View &view);
   /// False when the node cannot be compiled; `reason` says why.
   bool write(View &view, Value value, std::string &reason);
+  const Payload *findPayload(StringRef name);
+  LogicalResult addParam(StringRef name, StoredTensor &tensor);
   Value importPayload(StringRef name);
+  void findWritten(const Graph &graph, llvm::StringMap<std::string> &roots, llvm::StringSet<> &written, unsigned depth);
+  llvm::StringSet<> changedBuffers();
   std::optional<bool> canBeViewed(const TensorMeta *meta, ArrayRef<AffineExpr> sizes);
 
   // Nodes
@@ -342,124 +347,122 @@ std::optional<bool> ProgramImporter::canBeViewed(const TensorMeta *meta, ArrayRe
 // Weights
 //===----------------------------------------------------------------------===//
 
-Value ProgramImporter::importPayload(StringRef name) {
+const Payload *ProgramImporter::findPayload(StringRef name) {
   auto it = archive.payloads.find(name);
-  if (it == archive.payloads.end())
-    return b.error() << "the archive has no tensor '" << name << "'", Value();
-  const Payload &payload = it->second;
-  const TensorMeta &meta = payload.meta;
-  auto wrong = [&](const Twine &why) { return b.error() << "tensor '" << name << "' of the archive " << why, Value(); };
-  Type element = elementType(meta.dtype, b.context());
-  if (!element)
-    return wrong("has element type " + nameOf(meta.dtype) + ", which nx does not have");
-  if (!meta.isStrided)
-    return wrong("is sparse; store it densely");
-  size_t rank = meta.sizes.size();
-  if (meta.strides.size() != rank || !meta.offset.value)
-    return wrong("has sizes and strides that do not fit");
+  if (it != archive.payloads.end())
+    return &it->second;
+  b.error() << "the archive has no tensor '" << name << "'";
+  return nullptr;
+}
 
-  // All positions must lie inside the storage.
-  SmallVector<int64_t> sizes, strides;
-  int64_t last = *meta.offset.value, count = 1;
-  bool isPossible = last >= 0;
-  for (size_t i = 0; i < rank && isPossible; ++i) {
-    if (!meta.sizes[i].value || !meta.strides[i].value)
-      return wrong("has a symbolic size");
-    int64_t size = *meta.sizes[i].value, stride = *meta.strides[i].value, span = 0;
-    isPossible = size >= 0 && stride >= 0 && !llvm::MulOverflow(count, size, count) &&
-                 !llvm::MulOverflow(std::max<int64_t>(size - 1, 0), stride, span) && !llvm::AddOverflow(last, span, last);
-    sizes.push_back(size);
-    strides.push_back(stride);
-  }
-  int64_t elementSize = elementBytes(element), stored = payload.bytes.size() / elementSize;
-  if (!isPossible || (count > 0 && last >= stored))
-    return wrong("needs more than the " + Twine(payload.bytes.size()) + " bytes that are stored for it");
+LogicalResult ProgramImporter::addParam(StringRef name, StoredTensor &tensor) {
+  Error error = tensor.copied.empty() ? params.add(name, tensor.type, tensor.mapped)
+                                      : params.addOwned(name, tensor.type, std::move(tensor.copied));
+  if (error)
+    return b.error() << toString(std::move(error));
+  return success();
+}
 
-  std::string key = (payload.entry + "#" + Twine(int64_t(meta.dtype)) + "+" + Twine(*meta.offset.value)).str();
-  for (auto [size, stride] : llvm::zip(sizes, strides))
-    key += (" " + Twine(size) + ":" + Twine(stride)).str();
+Value ProgramImporter::importPayload(StringRef name) {
+  const Payload *payload = findPayload(name);
+  if (!payload)
+    return {};
+  std::string key = identityOf(*payload);
   if (auto known = importedPayloads.find(key); known != importedPayloads.end())
     return known->second;
-
-  // Dimensions in the order in which they lie in memory; repeated ones (stride 0) are kept once.
-  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank)), storedSizes(sizes);
-  for (size_t i = 0; i < rank; ++i)
-    if (strides[i] == 0)
-      storedSizes[i] = std::min<int64_t>(sizes[i], 1);
-  llvm::stable_sort(order, [&](int64_t x, int64_t y) {
-    if ((storedSizes[x] == 1) != (storedSizes[y] == 1))
-      return false; // where dimensions of size 1 are does not matter
-    return storedSizes[x] != 1 && strides[x] > strides[y];
-  });
-  SmallVector<int64_t> shape;
-  int64_t elements = 1;
-  for (int64_t i : order) {
-    shape.push_back(storedSizes[i]);
-    elements *= storedSizes[i];
-  }
-  int64_t expected = 1;
-  bool isDense = true;
-  for (int64_t i : llvm::reverse(order)) {
-    isDense &= storedSizes[i] == 1 || strides[i] == expected;
-    expected *= storedSizes[i];
-  }
-  auto type = RankedTensorType::get(shape, element);
-  ArrayRef<char> bytes(payload.bytes.data(), payload.bytes.size());
-  std::vector<char> copied;
-  if (elements == 0) {
-    bytes = {};
-  } else if (isDense) {
-    bytes = bytes.slice(*meta.offset.value * elementSize, elements * elementSize);
-  } else {
-    // Parts of a storage are copied; overlapping ones could make much out of little.
-    if (elements > stored)
-      return wrong("overlaps itself, which nx does not read");
-    copied.reserve(elements * elementSize);
-    SmallVector<int64_t> index(rank, 0);
-    for (int64_t n = 0; n < elements; ++n) {
-      int64_t at = *meta.offset.value;
-      for (size_t i = 0; i < rank; ++i)
-        at += index[i] * strides[order[i]];
-      const char *from = payload.bytes.data() + at * elementSize;
-      copied.insert(copied.end(), from, from + elementSize);
-      for (size_t i = rank; i-- > 0 && ++index[i] == shape[i];)
-        index[i] = 0;
-    }
-    bytes = copied;
-  }
-  if (element.isInteger(1) && llvm::any_of(bytes, [](char c) { return c != 0 && c != 1; }))
-    return wrong("has a boolean that is neither 0 nor 1");
+  Expected<StoredTensor> tensor = readTensor(*payload, b.context());
+  if (!tensor)
+    return b.error() << "tensor '" << name << "' of the archive " << toString(tensor.takeError()), Value();
 
   // Weights come before everything else, under their own name.
   OpBuilder::InsertionGuard guard(b.builder);
   b.builder.restoreInsertionPoint(weightsAt);
   Location user = b.loc;
   b.loc = NameLoc::get(b.builder.getStringAttr(name));
+  RankedTensorType type = tensor->type;
   Value value;
-  if (isSmall(type)) {
-    if (elements == 0)
-      value = b.constant(DenseElementsAttr::get(type, ArrayRef<mlir::Attribute>()));
-    else if (element.isInteger(1))
-      value = b.constant(DenseElementsAttr::get(type, SmallVector<bool>(bytes)));
-    else
-      value = b.constant(DenseElementsAttr::getFromRawBuffer(type, bytes));
-  } else {
-    Error error = copied.empty() ? params.add(name, type, bytes) : params.addOwned(name, type, std::move(copied));
-    if (error)
-      return b.error() << toString(std::move(error)), Value();
+  if (!isSmall(type)) {
+    if (failed(addParam(name, *tensor)))
+      return {};
     value = ParamOp::create(b.builder, b.loc, type, name, type, b.builder.getArrayAttr({}));
+  } else if (type.getNumElements() == 0) {
+    value = b.constant(DenseElementsAttr::get(type, ArrayRef<mlir::Attribute>()));
+  } else if (type.getElementType().isInteger(1)) {
+    value = b.constant(DenseElementsAttr::get(type, SmallVector<bool>(tensor->bytes())));
+  } else {
+    value = b.constant(DenseElementsAttr::getFromRawBuffer(type, tensor->bytes()));
   }
-  SmallVector<int64_t> inverse(rank);
-  for (auto [position, dim] : llvm::enumerate(order))
+  SmallVector<int64_t> inverse(tensor->order.size());
+  for (auto [position, dim] : llvm::enumerate(tensor->order))
     inverse[dim] = position;
-  value = b.transpose(value, inverse);
   SmallVector<AffineExpr> dims;
-  for (int64_t size : sizes)
+  for (int64_t size : tensor->sizes)
     dims.push_back(b.size(size));
-  value = b.broadcast(value, dims);
+  value = b.broadcast(b.transpose(value, inverse), dims);
   b.loc = user;
   weightsAt = b.builder.saveInsertionPoint();
   return importedPayloads[key] = value;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers that change
+//===----------------------------------------------------------------------===//
+
+/// Names of the inputs of a graph that its nodes write to, directly or through views.
+void ProgramImporter::findWritten(const Graph &graph, llvm::StringMap<std::string> &roots, llvm::StringSet<> &written,
+                                  unsigned depth) {
+  for (const Node &node : graph.nodes) {
+    bool known;
+    const OperatorRow *row = findOperator(node.target, known);
+    bool isInPlace = !row && !functionalTarget(node.target).empty();
+    if (isInPlace)
+      row = findOperator(functionalTarget(node.target), known);
+    std::string root;
+    if (!node.inputs.empty() && node.inputs[0].arg.kind == Argument::Kind::Tensor)
+      root = roots.lookup(node.inputs[0].arg.s);
+    for (const NamedArgument &input : node.inputs)
+      if (input.arg.graph && depth < kMaxDepth) {
+        // Its inputs are the arguments behind it.
+        ArrayRef<NamedArgument> rest(&input + 1, &*node.inputs.begin() + node.inputs.size());
+        llvm::StringMap<std::string> inner;
+        for (auto [to, from] : llvm::zip(input.arg.graph->inputs, rest))
+          if (auto it = roots.find(from.arg.s); it != roots.end())
+            inner[to.s] = it->second;
+        findWritten(*input.arg.graph, inner, written, depth + 1);
+      }
+    if (root.empty())
+      continue;
+    if (isInPlace && !(row && row->inverse))
+      written.insert(root);
+    if (isInPlace || (row && row->inverse))
+      for (const Argument &output : node.outputs)
+        forEachName(output, [&](StringRef name, bool) { roots[name] = root; });
+  }
+}
+
+/// The buffers, by the names of their inputs, that the program leaves with other contents.
+llvm::StringSet<> ProgramImporter::changedBuffers() {
+  llvm::StringMap<std::string> roots;
+  llvm::StringSet<> written;
+  for (const InputSpec &input : program.inputs)
+    if (input.kind != InputSpec::Kind::User)
+      roots[input.arg.s] = input.arg.s;
+  findWritten(program.graph, roots, written, 0);
+  for (const OutputSpec &output : program.outputs)
+    if (output.kind == OutputSpec::Kind::BufferMutation || output.kind == OutputSpec::Kind::ParameterMutation)
+      for (const InputSpec &input : program.inputs)
+        if (input.kind != InputSpec::Kind::User && input.target == output.target)
+          written.insert(input.arg.s);
+  // A tensor that two buffers are changes as one.
+  for (const InputSpec &changed : program.inputs)
+    if (changed.kind != InputSpec::Kind::User && written.contains(changed.arg.s))
+      if (auto one = archive.payloads.find(changed.target); one != archive.payloads.end())
+        for (const InputSpec &input : program.inputs)
+          if (auto other = archive.payloads.find(input.target);
+              input.kind != InputSpec::Kind::User && other != archive.payloads.end() &&
+              other->second.entry == one->second.entry)
+            written.insert(input.arg.s);
+  return written;
 }
 
 //===----------------------------------------------------------------------===//
@@ -692,7 +695,9 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramImporter::run() {
 
   SmallVector<const InputSpec *> inputs;
   SmallVector<Type> inputTypes;
-  llvm::StringSet<> names;
+  llvm::StringSet<> names, changed = changedBuffers();
+  llvm::StringMap<std::shared_ptr<Storage>> states; ///< by the tensor that a changed buffer is
+  SmallVector<std::shared_ptr<Storage>> stateOrder;
   for (auto [spec, graphInput] : llvm::zip(program.inputs, program.graph.inputs)) {
     using Kind = InputSpec::Kind;
     if (spec.kind == Kind::CustomObject || spec.kind == Kind::Token)
@@ -704,7 +709,15 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramImporter::run() {
     if (spec.kind != Kind::User) {
       auto storage = std::make_shared<Storage>();
       storage->payload = spec.target;
-      storage->label = spec.target;
+      if (changed.contains(spec.arg.s)) {
+        const Payload *payload = findPayload(spec.target);
+        if (!payload)
+          return failure();
+        std::shared_ptr<Storage> &shared = states[identityOf(*payload)];
+        if (!shared)
+          stateOrder.push_back(shared = storage);
+        storage = shared;
+      }
       top.tensors[spec.arg.s] = std::make_shared<View>(View{storage, {}, nullptr, nullptr, 0, nullptr, {}, 0});
       continue;
     }
@@ -726,22 +739,20 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramImporter::run() {
   Block *body = forward.addEntryBlock();
   b.builder.setInsertionPointToEnd(body);
   weightsAt = b.builder.saveInsertionPoint();
-  std::vector<std::pair<std::string, std::shared_ptr<View>>> state;
   for (auto [input, argument] : llvm::zip(inputs, body->getArguments())) {
     StringAttr name = b.builder.getStringAttr(input->arg.s);
     argument.setLoc(NameLoc::get(name));
     forward.setArgAttr(argument.getArgNumber(), "nx.name", name);
     auto storage = std::make_shared<Storage>();
     storage->value = argument;
-    storage->label = input->arg.s;
     top.tensors[input->arg.s] = std::make_shared<View>(View{storage, {}, nullptr, nullptr, 0, meta(input->arg.s), argument, 0});
   }
-  for (auto &entry : top.tensors)
-    state.push_back({entry.second->storage->label, entry.second});
-  llvm::sort(state, [](const auto &x, const auto &y) { return x.first < y.first; });
-  if (failed(addGuards(body->getArguments(), inputs)) || failed(importNodes(program.graph)))
+  for (const std::shared_ptr<Storage> &state : stateOrder)
+    if (failed(addState(forward, *state)))
+      return failure();
+  if (failed(addGuards(body->getArguments().take_front(inputs.size()), inputs)) || failed(importNodes(program.graph)))
     return failure();
-  refuseMutations(state);
+  refuseMutations(inputs);
 
   SmallVector<Value> results;
   SmallVector<Type> resultTypes;
@@ -764,11 +775,25 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramImporter::run() {
   }
   if (results.empty())
     return b.error() << "the program has no outputs", failure();
+  // What a changed buffer is now: as the program's outputs say, or what has been written to it.
+  for (const std::shared_ptr<Storage> &state : stateOrder) {
+    Value value = state->value;
+    for (const OutputSpec &spec : program.outputs)
+      if ((spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation) &&
+          spec.target == state->payload && !(value = tensor(spec.arg.s)))
+        return failure();
+    results.push_back(value);
+    resultTypes.push_back(value.getType());
+    resultNames.push_back(state->payload.str());
+  }
   b.loc = forward.getLoc();
   func::ReturnOp::create(b.builder, b.loc, results);
-  forward.setFunctionType(b.builder.getFunctionType(inputTypes, resultTypes));
-  for (auto [i, name] : llvm::enumerate(resultNames))
+  forward.setFunctionType(b.builder.getFunctionType(body->getArgumentTypes(), resultTypes));
+  for (auto [i, name] : llvm::enumerate(resultNames)) {
     forward.setResultAttr(i, "nx.name", b.builder.getStringAttr(name));
+    if (i + stateOrder.size() >= resultNames.size())
+      forward.setResultAttr(i, "nx.state", b.builder.getStringAttr(name));
+  }
   SmallVector<StringRef> symbolNames(b.symbols.begin(), b.symbols.end());
   forward->setAttr(kSymbolsAttr, b.builder.getStrArrayAttr(symbolNames));
 
@@ -805,29 +830,45 @@ Value ProgramImporter::outputValue(const Argument &arg) {
   }
 }
 
-/// A write to something that outlives the execution.
-void ProgramImporter::refuseMutations(ArrayRef<std::pair<std::string, std::shared_ptr<View>>> mutableInputs) {
+/// A buffer that the program changes: an argument behind those of the caller, which the runtime keeps.
+LogicalResult ProgramImporter::addState(func::FuncOp forward, Storage &state) {
+  b.loc = NameLoc::get(b.builder.getStringAttr(state.payload));
+  const Payload &payload = *findPayload(state.payload);
+  for (auto &other : archive.payloads)
+    if (other.second.entry == payload.entry && identityOf(other.second) != identityOf(payload))
+      return b.error() << "the program changes '" << state.payload << "', which shares its storage with another view, '"
+                       << other.first() << "'";
+  Expected<StoredTensor> tensor = readTensor(payload, b.context(), /*rowMajor=*/true);
+  if (!tensor)
+    return b.error() << "tensor '" << state.payload << "' of the archive " << toString(tensor.takeError());
+  if (failed(addParam(state.payload, *tensor)))
+    return failure();
+  StringAttr name = b.builder.getStringAttr(state.payload);
+  BlockArgument argument = forward.getBody().front().addArgument(tensor->type, b.loc);
+  forward.setType(b.builder.getFunctionType(forward.getBody().front().getArgumentTypes(), {}));
+  for (StringRef attribute : {"nx.name", "nx.state", "nx.initial"})
+    forward.setArgAttr(argument.getArgNumber(), attribute, name);
+  state.value = argument;
+  return success();
+}
+
+/// A write to an input, and what only training has.
+void ProgramImporter::refuseMutations(ArrayRef<const InputSpec *> inputs) {
   auto refuse = [&](StringRef name, StringRef kind, StringRef reason) {
     b.loc = NameLoc::get(b.builder.getStringAttr(name));
     UnsupportedOp::create(b.builder, b.loc, TypeRange(), ValueRange(), name, kind, "torch.export", program.opset, reason);
   };
-  constexpr StringRef buffers = "the program changes it, and nx keeps no state between executions; give it as an input "
-                                "and return its new value";
-  constexpr StringRef inputs = "the program writes to this input; nx never changes its inputs. Return the new value";
-  llvm::StringSet<> said;
+  llvm::StringSet<> written;
   for (const OutputSpec &spec : program.outputs) {
-    bool isInput = spec.kind == OutputSpec::Kind::InputMutation;
-    if ((isInput || spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation) &&
-        said.insert(spec.target).second)
-      refuse(spec.target, isInput ? "changed input" : "changed buffer", isInput ? inputs : buffers);
-    if (spec.kind == OutputSpec::Kind::Gradient && said.insert(spec.target).second)
+    if (spec.kind == OutputSpec::Kind::InputMutation)
+      written.insert(spec.target);
+    if (spec.kind == OutputSpec::Kind::Gradient)
       refuse(spec.target, "gradient", "the program computes gradients");
   }
-  for (auto &[label, view] : mutableInputs) {
-    bool isInput = view->storage->payload.empty();
-    if (view->storage->version && said.insert(label).second)
-      refuse(label, isInput ? "changed input" : "changed buffer", isInput ? inputs : buffers);
-  }
+  for (const InputSpec *input : inputs)
+    if (written.contains(input->arg.s) || frame->tensors.lookup(input->arg.s)->storage->version)
+      refuse(input->arg.s, "changed input",
+             "the program writes to this input; nx never changes its inputs. Return the new value instead");
 }
 
 //===----------------------------------------------------------------------===//

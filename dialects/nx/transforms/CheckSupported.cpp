@@ -37,6 +37,9 @@ struct CheckSupported : nx::impl::NxCheckSupportedBase<CheckSupported> {
         os << " of ";
       llvm::interleaveComma(op.getInputs(), os, [&](Value input) { os << describe(input, symbols); });
       os << ": " << op.getReason();
+      if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+        if (auto file = dyn_cast<FileLineColLoc>(name.getChildLoc()))
+          os << " (" << file.getFilename().getValue() << ":" << file.getLine() << ")";
       lines.push_back(line);
     });
     if (lines.empty())

@@ -495,6 +495,38 @@ Value exchangeLast(PatternRewriter &rewriter, Location loc, Value x) {
   return TransposeOp::create(rewriter, loc, x, perm);
 }
 
+/// A product whose batch dimensions are merged before and split again behind: the product as it was.
+struct SplitBatch : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto product = onlyUse<MatmulOp>(op.getX());
+    if (!product || product.getType().getRank() != 3)
+      return rewriter.notifyMatchFailure(op, "no product with one batch dimension");
+    SmallVector<AffineExpr> result = dimsOf(op.getType());
+    if (result.size() < 4)
+      return rewriter.notifyMatchFailure(op, "the batch is not split");
+    ArrayRef<AffineExpr> batch = ArrayRef(result).drop_back(2);
+    SmallVector<Value> operands;
+    for (Value operand : product->getOperands()) {
+      auto merge = operand.getDefiningOp<ReshapeOp>();
+      if (!merge)
+        return rewriter.notifyMatchFailure(op, "an operand is not merged");
+      SmallVector<AffineExpr> from = dimsOf(merge.getX().getType()), to = dimsOf(merge.getType());
+      if (from.size() != result.size() || ArrayRef(from).drop_back(2) != batch ||
+          ArrayRef(from).take_back(2) != ArrayRef(to).take_back(2))
+        return rewriter.notifyMatchFailure(op, "an operand's batch is another one");
+      operands.push_back(merge.getX());
+    }
+    SmallVector<AffineExpr> whole = dimsOf(product.getType());
+    if (ArrayRef(whole).take_back(2) != ArrayRef(result).take_back(2))
+      return rewriter.notifyMatchFailure(op, "the matrices change as well");
+    auto split = rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), operands[0], operands[1]);
+    split.setTransposeLhs(product.getTransposeLhs());
+    split.setTransposeRhs(product.getTransposeRhs());
+    return success();
+  }
+};
+
 /// softmax(scale * q k^T + mask) v
 struct FuseAttention : OpRewritePattern<MatmulOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -502,20 +534,28 @@ struct FuseAttention : OpRewritePattern<MatmulOp> {
     Value weights = op.getLhs(), v = op.getRhs();
     if (op.getTransposeLhs() || op.getTransposeRhs() || typeOf(v).getRank() != 4 || op.getType().getRank() != 4)
       return rewriter.notifyMatchFailure(op, "not a plain product of rank 4");
-    // Weights of queries without keys are NaN; a guard makes them 0.
+    // Weights of queries without keys are NaN; a guard makes them 0. It asks for NaN, or whether all scores
+    // are -inf.
     auto guard = onlyUse<SelectOp>(weights);
     auto isNan = guard ? onlyUse<IsNanOp>(guard.getCondition()) : IsNanOp();
-    bool guarded = isNan && isUniform(guard.getX(), 0) && isNan.getX() == guard.getY() &&
-                   guard.getY().getType() == guard.getType();
+    Value allExcluded = guard ? excludedScores(guard.getCondition()) : Value();
+    bool asksWeights = isNan && isNan.getX() == guard.getY(), asksScores = bool(allExcluded);
+    bool guarded = (asksWeights || asksScores) && isUniform(guard.getX(), 0) && guard.getY().getType() == guard.getType();
     SoftmaxOp softmax = guarded ? guard.getY().getDefiningOp<SoftmaxOp>() : onlyUse<SoftmaxOp>(weights);
-    if (softmax && guarded && std::distance(softmax->use_begin(), softmax->use_end()) != 2)
+    if (softmax && guarded && std::distance(softmax->use_begin(), softmax->use_end()) != (asksWeights ? 2 : 1))
       return rewriter.notifyMatchFailure(op, "the weights have other uses");
+    if (softmax && asksScores &&
+        (softmax.getX() != allExcluded || std::distance(allExcluded.use_begin(), allExcluded.use_end()) != 2))
+      return rewriter.notifyMatchFailure(op, "the scores have other uses");
     if (!softmax || softmax.getLog() || softmax.getAxis() != 3)
       return rewriter.notifyMatchFailure(op, "the left side is not a softmax over the keys");
 
     Value scores = softmax.getX(), mask;
     bool maskDrops = false; ///< the boolean mask is true where a key is left out
-    if (auto add = onlyUse<AddOp>(scores)) {
+    // A guard is a second use of the scores.
+    auto add = asksScores ? scores.getDefiningOp<AddOp>() : onlyUse<AddOp>(scores);
+    auto select = asksScores ? scores.getDefiningOp<SelectOp>() : onlyUse<SelectOp>(scores);
+    if (add) {
       for (auto [inner, summand] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())})
         if (!mask && isScores(inner) && inner.getType() == add.getType()) {
           scores = inner;
@@ -523,7 +563,7 @@ struct FuseAttention : OpRewritePattern<MatmulOp> {
         }
       if (!mask)
         return rewriter.notifyMatchFailure(op, "a sum without a product of query and key");
-    } else if (auto select = onlyUse<SelectOp>(scores)) {
+    } else if (select) {
       bool first = isScores(select.getX());
       Value inner = first ? select.getX() : select.getY(), other = first ? select.getY() : select.getX();
       std::optional<double> filled = uniformValue(other);
@@ -536,8 +576,11 @@ struct FuseAttention : OpRewritePattern<MatmulOp> {
     }
 
     double scale = 1;
-    scores = withoutScale(scores, scale);
-    auto product = onlyUse<MatmulOp>(scores);
+    auto product = scores.getDefiningOp<MatmulOp>();
+    if (!product || !asksScores || scores != softmax.getX()) {
+      scores = withoutScale(scores, scale);
+      product = onlyUse<MatmulOp>(scores);
+    }
     if (!product || product.getTransposeLhs() || product.getType() != softmax.getType())
       return rewriter.notifyMatchFailure(op, "no product of query and key");
     Value q = withoutScale(product.getLhs(), scale), k = withoutScale(product.getRhs(), scale);
@@ -566,6 +609,18 @@ struct FuseAttention : OpRewritePattern<MatmulOp> {
     return success();
   }
 
+  /// The scores of which a condition says that all of a query's are -inf: not any(not(scores == -inf)).
+  static Value excludedScores(Value condition) {
+    auto none = onlyUse<NotOp>(condition);
+    std::optional<Reduced> any = none ? matchReduce(none.getX(), ReduceKind::max) : std::nullopt;
+    auto some = any ? onlyUse<NotOp>(any->x) : NotOp();
+    auto equal = some ? onlyUse<CompareOp>(some.getX()) : CompareOp();
+    if (!equal || equal.getPredicate() != ComparePredicate::eq || any->axes != SmallVector<int64_t>{3})
+      return {};
+    std::optional<double> excluded = uniformValue(equal.getRhs());
+    return excluded && std::isinf(*excluded) && *excluded < 0 ? equal.getLhs() : Value();
+  }
+
   /// True for a product of two values, scaled or not.
   static bool isScores(Value value) {
     double scale = 1;
@@ -579,7 +634,7 @@ struct FuseForms : nx::impl::NxFuseFormsBase<FuseForms> {
     // First the forms, in terms of pow where the model has it; then what is left of pow.
     RewritePatternSet forms(context);
     forms.add<FuseGelu, FuseSilu, FuseNorm<MulOp>, FuseNorm<DivOp>, AbsorbScale<LayerNormOp>, AbsorbScale<RmsNormOp>,
-              AbsorbBias, FuseSoftmax, FuseAttention>(context);
+              AbsorbBias, FuseSoftmax, SplitBatch, FuseAttention>(context);
     RewritePatternSet powers(context);
     powers.add<PowToProduct>(context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(forms))) ||

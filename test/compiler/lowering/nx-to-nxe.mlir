@@ -20,6 +20,16 @@ func.func @forward(%x: tensor<?x8xf32, #nx.dims<s0, 8>> {nx.name = "x"}) -> (ten
 
 // -----
 
+// A symbol that is no size of an input as it is comes from a multiple of it; one that is comes first.
+// CHECK-LABEL: nxe.program @multiples symbols
+// CHECK-SAME: [#nxe.symbol<"half", input_dim, 0, 0, factor 2>, #nxe.symbol<"n", input_dim, 1, 1>, #nxe.symbol<"m", input_dim, 1, 0, factor 3, offset 1>]
+func.func @multiples(%x: tensor<?xf32, #nx.dims<s0 * 2>>, %y: tensor<?x?xf32, #nx.dims<s2 * 3 + 1, s1>>) -> tensor<?xf32, #nx.dims<s0 * 2>> attributes {nx.symbols = ["half", "n", "m"]} {
+  %0 = nx.exp %x : (tensor<?xf32, #nx.dims<s0 * 2>>) -> tensor<?xf32, #nx.dims<s0 * 2>>
+  return %0 : tensor<?xf32, #nx.dims<s0 * 2>>
+}
+
+// -----
+
 // An input that is a result, and a value that is two results, are copied.
 // CHECK-LABEL: nxe.program @copies
 // CHECK-DAG: %[[X:.*]] = nxe.input 0 "input0"
@@ -38,8 +48,8 @@ func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x
 
 // A size that no input shows cannot be known when the program starts.
 // expected-error @+1 {{size 'n' is not the size of any input dimension}}
-func.func @unbound(%x: tensor<?xf32, #nx.dims<s0 * 2>>) -> tensor<?xf32, #nx.dims<s0 * 2>> attributes {nx.symbols = ["n"]} {
-  return %x : tensor<?xf32, #nx.dims<s0 * 2>>
+func.func @unbound(%x: tensor<?xf32, #nx.dims<s0 * s0>>) -> tensor<?xf32, #nx.dims<s0 * s0>> attributes {nx.symbols = ["n"]} {
+  return %x : tensor<?xf32, #nx.dims<s0 * s0>>
 }
 
 // -----

@@ -182,7 +182,7 @@ static Offset<Program> writeProgram(FlatBufferBuilder &fbb, const ProgramSpec &s
   };
   std::vector<Offset<Symbol>> symbols;
   for (const SymbolSpec &s : spec.symbols)
-    symbols.push_back(CreateSymbol(fbb, text(s.name), s.input, s.dim, s.min, s.max, s.source));
+    symbols.push_back(CreateSymbol(fbb, text(s.name), s.input, s.dim, s.min, s.max, s.source, s.factor, s.offset));
   auto signatures = [&](const std::vector<SignatureSpec> &specs) {
     std::vector<Offset<Signature>> result;
     for (const SignatureSpec &s : specs)

@@ -41,6 +41,7 @@ struct SymbolSpec {
   uint32_t input = 0, dim = 0;
   int64_t min = 0, max = INT64_MAX;
   SymbolSource source = SymbolSource::InputDim;
+  int64_t factor = 1, offset = 0;
 };
 struct SignatureSpec {
   std::string name;

@@ -2,6 +2,7 @@
 import pathlib
 import sys
 
+import numpy as np
 import torch
 from torch.export import Dim
 
@@ -45,6 +46,21 @@ class Writes(torch.nn.Module):
         return x + self.count
 
 
+class Counter(torch.nn.Module):
+    """Buffers that change through views, of which one starts transposed."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.tensor(5))
+        self.register_buffer("rows", torch.arange(6.0).reshape(3, 2).t())
+
+    def forward(self, x):
+        self.steps.add_(2)
+        self.rows[:, 1].copy_(x)
+        self.rows.t()[2].mul_(self.steps)
+        return self.rows + 0
+
+
 class Refused(torch.nn.Module):
     def forward(self, x):
         a = torch.fft.rfft(x)
@@ -80,6 +96,16 @@ def main(folder):
     save("asserts", Guards(), (torch.ones(8), torch.ones(8)), auto, prefer_deferred_runtime_asserts_over_guards=True)
     save("derived", Derived(), (torch.ones(8, 3),), ({0: 2 * Dim("half")},))
     save("writes", Writes(), (torch.ones(2),))
+    program = save("counter", Counter(), (torch.ones(2),))
+    torch.export.save(program.run_decompositions(), str(folder / "counter_functional.pt2"))
+    counter = Counter()
+    for k in range(3):
+        x = torch.tensor([k + 0.5, -k])
+        np.savez(folder / f"x{k}.npz", x=x.numpy())
+        np.savez(folder / f"y{k}.npz", output=counter(x).numpy())
+    for name, size in {"eight": 8, "nine": 9}.items():
+        np.savez(folder / f"{name}.npz", x=np.ones(size, np.float32), y=np.ones(size, np.float32))
+    np.savez(folder / "sums.npz", output_0=np.full(2, 4, np.float32), output_1=np.full(8, 2, np.float32))
     save("refused", Refused(), (torch.ones(4, 4),))
     save("regions", Regions(), (torch.ones(4),))
     save("branch", Branch(), (torch.ones(4),))
