@@ -146,6 +146,25 @@ void bilinear(NodeImporter &n, GraphBuilder &b) {
   n.result(bias ? b.emit<AddOp>({product, bias}) : product);
 }
 
+/// The sum over some dimensions of a product of three tensors with dimensions put in between.
+void trilinear(NodeImporter &n, GraphBuilder &b) {
+  n.ignore({"unroll_dim"});
+  Value product;
+  for (auto [name, expand] : {std::pair<StringRef, StringRef>("i1", "expand1"), {"i2", "expand2"}, {"i3", "expand3"}}) {
+    Value x = n.tensor(name);
+    SmallVector<int64_t> added = n.integers(expand);
+    if (!x)
+      return;
+    Dims dims = dimsOf(b.typeOf(x));
+    for (int64_t axis : added)
+      dims.insert(dims.begin() + std::clamp<int64_t>(axis, 0, dims.size()), b.size(1));
+    x = b.reshape(x, dims);
+    product = product ? b.emit<MulOp>({product, x}) : x;
+  }
+  if (product)
+    n.result(b.reduce(ReduceKind::sum, product, n.axes(n.integers("sumdim"), b.rankOf(product)), false));
+}
+
 void cross(NodeImporter &n, GraphBuilder &b) {
   Value x = n.tensor("self"), y = n.tensor("other");
   if (!x || !y)
@@ -269,6 +288,7 @@ const OperatorRow kOperators[] = {
     {"aten.outer", "", outer},
     {"aten.pairwise_distance", "", pairwiseDistance},
     {"aten.tensordot", "", tensordot},
+    {"aten._trilinear", "", trilinear},
     {"aten.vdot", "", product<1, 1>},
 };
 

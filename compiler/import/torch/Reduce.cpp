@@ -267,7 +267,7 @@ template <bool isLog> void softmax(NodeImporter &n, GraphBuilder &b) {
   n.result(b.reshape(b.emit<SoftmaxOp>(b.reshape(x, b.size(1)), attributes), {}));
 }
 
-void cumulativeSum(NodeImporter &n, GraphBuilder &b) {
+template <ReduceKind kind> void cumulative(NodeImporter &n, GraphBuilder &b) {
   Value x = n.tensor("self");
   if (!x)
     return;
@@ -279,7 +279,7 @@ void cumulativeSum(NodeImporter &n, GraphBuilder &b) {
     x = b.cast(x, element);
   if (b.failed())
     return;
-  n.result(b.rankOf(x) ? b.emit<CumSumOp>(x, b.i64("axis", axis)) : x);
+  n.result(b.rankOf(x) ? b.emit<CumulativeOp>(x, {b.i64("axis", axis), b.attr("kind", ReduceKindAttr::get(b.context(), kind))}) : x);
 }
 
 const OperatorRow kOperators[] = {
@@ -291,7 +291,8 @@ const OperatorRow kOperators[] = {
     {"aten.argmax", "", argument<ReduceKind::max>},
     {"aten.argmin", "", argument<ReduceKind::min>},
     {"aten.count_nonzero", "default dim_IntList", countNonzero},
-    {"aten.cumsum", "", cumulativeSum},
+    {"aten.cumprod", "", cumulative<ReduceKind::prod>},
+    {"aten.cumsum", "", cumulative<ReduceKind::sum>},
     {"aten._log_softmax", "", softmax<true>},
     {"aten.linalg_norm", "", linalgNorm},
     {"aten.linalg_vector_norm", "", norm<true>},

@@ -752,6 +752,30 @@ void columnStack(NodeImporter &n, GraphBuilder &b) {
   n.result(joined(n, b, xs, 1));
 }
 
+/// Differences of neighbours, `n` times, with what is prepended and appended.
+void difference(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.tensor("self");
+  if (!x || b.rankOf(x) == 0)
+    return;
+  int64_t axis = n.axis(n.integer("dim", -1), b.rankOf(x)), times = n.integer("n", 1);
+  SmallVector<Value> pieces;
+  for (StringRef name : {"prepend", "self", "append"})
+    if (n.has(name))
+      pieces.push_back(n.tensor(name));
+  x = joined(n, b, pieces, axis);
+  if (times < 0 || times > 64)
+    return n.unsupported("n = " + Twine(times));
+  for (int64_t i = 0; i < times && x; ++i) {
+    AffineExpr less = normalize(dimOf(b.typeOf(x), axis) - 1);
+    b.requireAtMost(b.size(0), less, "the differences");
+    Value later = emitSlice(b, x, {{axis, SliceRange{b.size(1), less, 1}}});
+    Value earlier = emitSlice(b, x, {{axis, SliceRange{b.size(0), less, 1}}});
+    bool isBool = b.elementOf(x).isInteger(1);
+    x = isBool ? b.emit<XorOp>({later, earlier}) : b.emit<SubOp>({later, earlier});
+  }
+  n.result(x);
+}
+
 //===----------------------------------------------------------------------===//
 // Other orders
 //===----------------------------------------------------------------------===//
@@ -1180,6 +1204,7 @@ const OperatorRow kOperators[] = {
     {"aten.diagonal", "", diagonal, diagonalBack},
     {"aten.diagonal_copy", "", diagonal},
     {"aten.diagonal_scatter", "", diagonalScatter},
+    {"aten.diff", "", difference},
     {"aten.dstack", "", stackAlong<3, 2, false>},
     {"aten.expand", "", expand, expandBack},
     {"aten.expand_as", "", expandAs, expandBack},

@@ -56,7 +56,9 @@ Expected<StoredTensor> nx::torch::readTensor(const Payload &payload, MLIRContext
     for (size_t i = 0; i < rank; ++i)
       if (kept[i] != 1)
         order.push_back(i);
-    std::stable_sort(order.begin() + units, order.end(), [&](int64_t x, int64_t y) { return strides[x] > strides[y]; });
+    llvm::sort(order.begin() + units, order.end(), [&](int64_t x, int64_t y) {
+      return std::pair(-strides[x], x) < std::pair(-strides[y], y);
+    });
   }
   SmallVector<int64_t> shape;
   int64_t elements = 1, expected = 1;

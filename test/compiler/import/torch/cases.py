@@ -258,6 +258,26 @@ case(lambda x, y, z: (x[y, z], x[:, y, z], x[y, :, z], x[y[:, None], z]), f(6, 6
 case(lambda x, y: (x[:, None][y], x[y, None], x[..., y]), f(4, 4), i("b", low=-4, high=4))
 case(lambda x: (x[[0, 2]], x[:, [1, 0]], x[torch.tensor([[0, 1], [2, 0]])]), f(3, 4))
 
+case = kind("order")
+case(lambda x: (x.topk(3, 1), x.topk(2, -1, largest=False)), f("b", 5, 7))
+case(lambda x: (x.sort(1), x.sort(-1, descending=True), x.argsort(1), torch.sort(x, stable=True, dim=1)), f("b", 5, "s"))
+case(lambda x: (x.sort(1).values, x.topk(4, 1).values), i("b", 6))
+case(lambda x: (x.diff(), x.diff(dim=1), x.diff(n=2, dim=1), x.diff(prepend=x[..., :1])), f("b", 5, "s"))
+case(lambda x: (x.cumprod(1), x.cumprod(-1)), f("b", 4, "s"))
+
+case = kind("scatter")
+case(lambda x, k, v: (x.scatter(1, k, v), x.scatter(1, k, 2.5), x.scatter_add(1, k, v)), f(3, 5), i(3, 4, low=0, high=5), f(3, 4))
+case(lambda x, k, v: (x.scatter_reduce(1, k, v, "amax"), x.scatter_reduce(1, k, v, "sum"), x.scatter_reduce(1, k, v, "prod")),
+     f(3, 5), i(3, 4, low=0, high=5), f(4, 6))
+case(lambda x, v: (x.index_add(0, torch.tensor([2, 0, 2]), v), x.index_copy(0, torch.tensor([3, 1, 0]), v),
+                   x.index_add(0, torch.tensor([1, 1, 0]), v, alpha=0.5)), f(4, "s"), f(3, "s"))
+case(lambda x: (x.index_fill(1, torch.tensor([0, 2]), 7.0), x.index_copy(1, torch.tensor([1]), x[:, :1])), f("b", 4))
+case(lambda x, v: (x.index_put((torch.tensor([0, 2, 0]),), v, accumulate=True), x.index_put((torch.tensor([3, 1, 2]),), v)),
+     f(4, "s"), f(3, "s"))
+case(lambda x, v: (x.index_put((None, torch.tensor([0, 2])), v), x.index_put((torch.tensor([[0], [2]]), torch.tensor([1, 3])), v[:2])),
+     f(3, 4), f(3, 2))
+case(lambda x, m: x.index_put((m,), torch.tensor(1.5)), f("b", 4), p("b", 4))
+
 # --- products -----------------------------------------------------------------------------------------------------
 
 case = kind("product")
@@ -383,5 +403,18 @@ def shapes(x):
 
 for function in (element, through_view, through_parts, strided, shapes):
     case(function, f(4, 4))
+
+
+@in_place
+def by_index(x):
+    x[torch.tensor([0, 2])] = 1.0
+    x[:, torch.tensor([3, 1])] += 2.0
+    x[torch.tensor([1, 3]), torch.tensor([0, 2])] = x[0, :2]
+    x.index_copy_(0, torch.tensor([2]), x[:1] * 3)
+    x[x > 2] = -1.0
+    return x
+
+
+case(by_index, f(4, 4))
 case(in_place(lambda x, m: (x.masked_fill_(m, 0.5), x)), f("b", "s"), p("b", "s"))
 case(in_place(lambda x, y: (x.copy_(y), x.zero_().add_(3))), f("b", "s"), i("s"))
