@@ -1,5 +1,7 @@
 //===- Nn.cpp - ATen operators of neural networks -------------------------===//
 
+#include "compiler/import/common/Resample.h"
+#include "compiler/import/common/Windows.h"
 #include "compiler/import/torch/NodeImporter.h"
 #include <cmath>
 
@@ -53,14 +55,44 @@ bool checkWindow(NodeImporter &n, GraphBuilder &b, StringRef what, ArrayRef<int6
   return true;
 }
 
-void conv(NodeImporter &n, GraphBuilder &b) {
-  // How another library computes it.
-  n.ignore({"benchmark", "deterministic", "cudnn_enabled", "allow_tf32", "output_padding"});
+void convTransposed(NodeImporter &n, GraphBuilder &b) {
   Value x = n.tensor("input"), weight = n.tensor("weight"), bias = n.optionalTensor("bias");
   if (!x || !weight)
     return;
+  int64_t spatial = b.rankOf(weight) - 2;
+  if (spatial < 1 || (b.rankOf(x) != spatial + 2 && b.rankOf(x) != spatial + 1)) {
+    n.error() << "input " << b.text(b.typeOf(x)) << " does not fit weights " << b.text(b.typeOf(weight));
+    return;
+  }
+  SmallVector<int64_t> ones(spatial, 1), zeros(spatial, 0);
+  WindowSizes window;
+  window.strides = n.integers("stride", ones, spatial);
+  window.dilations = n.integers("dilation", ones, spatial);
+  window.lo = window.hi = n.integers("padding", zeros, spatial);
+  SmallVector<int64_t> extra = n.integers("output_padding", zeros, spatial);
+  for (int64_t i = 0; i < spatial; ++i) {
+    std::optional<int64_t> kernel = constantOf(dimOf(b.typeOf(weight), i + 2));
+    if (!kernel)
+      return n.unsupported("the kernel's size is symbolic");
+    window.kernel.push_back(*kernel);
+  }
+  int64_t groups = n.integer("groups", 1);
+  if (!checkWindow(n, b, "stride", window.strides, spatial, 1) || !checkWindow(n, b, "dilation", window.dilations, spatial, 1) ||
+      !checkWindow(n, b, "padding", window.lo, spatial, 0) || !checkWindow(n, b, "output_padding", extra, spatial, 0) ||
+      !checkWindow(n, b, "groups", groups, 1, 1))
+    return;
+  n.result(withoutBatch(b, convTranspose(b, withBatch(b, x, spatial + 2), weight, bias, window, extra, groups), x));
+}
+
+void conv(NodeImporter &n, GraphBuilder &b) {
+  // How another library computes it.
+  n.ignore({"benchmark", "deterministic", "cudnn_enabled", "allow_tf32"});
   if (n.boolean("transposed", false))
-    return n.unsupported("a transposed convolution");
+    return convTransposed(n, b);
+  n.ignore({"output_padding"});
+  Value x = n.tensor("input"), weight = n.tensor("weight"), bias = n.optionalTensor("bias");
+  if (!x || !weight)
+    return;
   int64_t spatial = b.rankOf(weight) - 2;
   if (spatial < 1 || (b.rankOf(x) != spatial + 2 && b.rankOf(x) != spatial + 1)) {
     n.error() << "input " << b.text(b.typeOf(x)) << " does not fit weights " << b.text(b.typeOf(weight));
@@ -212,42 +244,78 @@ template <PoolKind kind, int spatial> void adaptivePool(NodeImporter &n, GraphBu
   n.result(x);
 }
 
-/// Nearest-neighbour enlargement by whole factors repeats elements.
-template <int spatial> void upsampleNearest(NodeImporter &n, GraphBuilder &b) {
+/// Resizing of the spatial dimensions to given sizes or by given factors.
+template <Interpolation interpolation, int spatial> void upsample(NodeImporter &n, GraphBuilder &b) {
   Value x = n.tensor(n.argument("self") ? "self" : "input");
   if (!x)
     return;
-  n.ignore({"scales", "scales_h", "scales_w", "scales_d"}); // what output_size says already
-  Dims from = dims(b, x), split(from.begin(), from.begin() + 2), spread(split), result(split);
-  SmallVector<double> scales;
+  bool alignCorners = interpolation != Interpolation::nearest && n.boolean("align_corners", false);
   std::optional<Dims> sizes;
-  if (n.has("output_size")) {
-    if (!(sizes = n.sizes("output_size")))
-      return;
-  } else {
-    scales = n.numbers("scale_factors");
+  SmallVector<std::optional<double>> scales(spatial);
+  if (n.has("output_size") && !(sizes = n.sizes("output_size")))
+    return;
+  // One factor per dimension, in one list or by names.
+  if (n.has("scale_factors")) {
+    SmallVector<double> given = n.numbers("scale_factors");
+    if (given.size() == spatial)
+      scales.assign(given.begin(), given.end());
   }
-  if (b.rankOf(x) != spatial + 2 || (sizes ? sizes->size() : scales.size()) != spatial) {
+  SmallVector<StringRef> names = spatial == 1   ? SmallVector<StringRef>{"scales"}
+                                 : spatial == 2 ? SmallVector<StringRef>{"scales_h", "scales_w"}
+                                                : SmallVector<StringRef>{"scales_d", "scales_h", "scales_w"};
+  for (auto [scale, name] : llvm::zip(scales, names))
+    if (n.has(name))
+      scale = n.number(name, 1);
+  if (b.rankOf(x) != spatial + 2 || (sizes && sizes->size() != spatial)) {
     n.error() << "needs " << spatial << " spatial dimensions, got " << b.text(b.typeOf(x));
     return;
   }
+  ResizeSpec spec;
+  spec.interpolation = interpolation;
+  spec.coordinates = interpolation == Interpolation::nearest ? ResizeCoordinates::asymmetric
+                     : alignCorners                          ? ResizeCoordinates::alignCorners
+                                                             : ResizeCoordinates::halfPixel;
+  spec.rounding = NearestRounding::floor;
   for (int64_t i = 0; i < spatial; ++i) {
-    AffineExpr size = from[i + 2];
-    std::optional<int64_t> factor;
-    if (!sizes) {
-      if (scales[i] >= 1 && scales[i] <= 4096 && std::floor(scales[i]) == scales[i])
-        factor = int64_t(scales[i]);
-    } else if (constantOf(size) != 0) {
-      if (AffineExpr exact = divideExactly((*sizes)[i], size))
-        factor = constantOf(exact);
+    AffineExpr size = dimOf(b.typeOf(x), i + 2), count = sizes ? (*sizes)[i] : AffineExpr();
+    if (!count && !scales[i])
+      return n.unsupported("neither sizes nor factors");
+    if (!count) {
+      double scale = *scales[i];
+      std::optional<int64_t> known = constantOf(size);
+      if (std::floor(scale) == scale && scale >= 1 && scale <= 4096)
+        count = normalize(size * int64_t(scale));
+      else if (known)
+        count = b.size(int64_t(std::floor(double(*known) * scale)));
+      else
+        return n.unsupported("a factor that is no whole number, of a dimension of symbolic size");
     }
-    if (!factor)
-      return n.unsupported("only whole factors of enlargement");
-    split.append({size, b.size(1)});
-    spread.append({size, b.size(*factor)});
-    result.push_back(normalize(size * *factor));
+    if (size == count && !scales[i])
+      continue;
+    x = resizeAxis(b, x, i + 2, count, scales[i], spec);
+    if (!x)
+      return;
   }
-  n.result(b.reshape(b.broadcast(b.reshape(x, split), spread), result));
+  n.result(x);
+}
+
+/// Values of an image at given points.
+template <int spatial> void gridSampler(NodeImporter &n, GraphBuilder &b) {
+  Value x = n.tensor("input"), grid = n.tensor("grid");
+  int64_t interpolation = n.integer("interpolation_mode", 0), padding = n.integer("padding_mode", 0);
+  bool alignCorners = n.boolean("align_corners", false);
+  if (!x || !grid)
+    return;
+  if (interpolation < 0 || interpolation > 2 || padding < 0 || padding > 2 || (spatial == 3 && interpolation == 2))
+    return n.unsupported("its interpolation or padding mode");
+  n.result(gridSample(b, x, grid,
+                      interpolation == 0   ? Interpolation::linear
+                      : interpolation == 1 ? Interpolation::nearest
+                                           : Interpolation::cubic,
+                      padding == 0   ? SamplePadding::zeros
+                      : padding == 1 ? SamplePadding::border
+                                     : SamplePadding::reflection,
+                      alignCorners));
 }
 
 //===----------------------------------------------------------------------===//
@@ -459,8 +527,14 @@ const OperatorRow kOperators[] = {
     {"aten.conv1d", "default padding", conv},
     {"aten.conv2d", "default padding", conv},
     {"aten.conv3d", "default padding", conv},
+    {"aten.conv_transpose1d", "", convTransposed},
+    {"aten.conv_transpose2d", "input", convTransposed},
+    {"aten.conv_transpose3d", "input", convTransposed},
     {"aten.convolution", "", conv},
     {"aten._convolution", "default deprecated", conv},
+    {"aten.grid_sampler", "", gridSampler<2>},
+    {"aten.grid_sampler_2d", "", gridSampler<2>},
+    {"aten.grid_sampler_3d", "", gridSampler<3>},
     {"aten.group_norm", "", groupNorm},
     {"aten.instance_norm", "", instanceNorm},
     {"aten.layer_norm", "", layerNorm},
@@ -480,9 +554,13 @@ const OperatorRow kOperators[] = {
     {"aten.scaled_dot_product_attention", "", attention},
     {"aten._scaled_dot_product_attention_math", "", attention},
     {"aten._scaled_dot_product_flash_attention_for_cpu", "", attention},
-    {"aten.upsample_nearest1d", "default vec", upsampleNearest<1>},
-    {"aten.upsample_nearest2d", "default vec", upsampleNearest<2>},
-    {"aten.upsample_nearest3d", "default vec", upsampleNearest<3>},
+    {"aten.upsample_bicubic2d", "default vec", upsample<Interpolation::cubic, 2>},
+    {"aten.upsample_bilinear2d", "default vec", upsample<Interpolation::linear, 2>},
+    {"aten.upsample_linear1d", "default vec", upsample<Interpolation::linear, 1>},
+    {"aten.upsample_nearest1d", "default vec", upsample<Interpolation::nearest, 1>},
+    {"aten.upsample_nearest2d", "default vec", upsample<Interpolation::nearest, 2>},
+    {"aten.upsample_nearest3d", "default vec", upsample<Interpolation::nearest, 3>},
+    {"aten.upsample_trilinear3d", "default vec", upsample<Interpolation::linear, 3>},
 };
 
 } // namespace

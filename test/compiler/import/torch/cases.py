@@ -324,6 +324,18 @@ case(lambda x: (F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (3, 5)), F
 case(lambda x: (F.adaptive_max_pool2d(x, 1), F.adaptive_max_pool2d(x, (3, 5)), F.adaptive_avg_pool1d(x[:, :, 0], 4)), f("b", 3, 9, 10))
 case(lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=(9, 8)), F.interpolate(x[:, :, 0], scale_factor=3)), f("b", 2, 3, 4))
 
+case(lambda x, w, c: (F.conv_transpose2d(x, w, c), F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1)), f("b", 4, 5, 6), f(4, 3, 3, 3), f(3))
+case(lambda x, w: (F.conv_transpose2d(x, w, groups=2, dilation=2), F.conv_transpose1d(x[:, :, 0], w[:, :, 0], stride=3)), f("b", 4, 5, 6), f(4, 2, 3, 2))
+
+case = kind("resample")
+case(lambda x: (F.interpolate(x, scale_factor=2, mode="bilinear"), F.interpolate(x, size=(9, 5), mode="bilinear", align_corners=True),
+                F.interpolate(x, size=(2, 7), mode="bilinear")), f("b", 2, 4, 6))
+case(lambda x: (F.interpolate(x, size=(9, 5), mode="bicubic"), F.interpolate(x, scale_factor=2, mode="bicubic", align_corners=True)), f("b", 2, 4, 6))
+case(lambda x: (F.interpolate(x, size=7), F.interpolate(x, scale_factor=0.5), F.interpolate(x, size=9, mode="linear")), f("b", 2, 6))
+case(lambda x: F.interpolate(x, scale_factor=1.5), f(2, 2, 4, 6))
+case(lambda x, g: (F.grid_sample(x, g, align_corners=False), F.grid_sample(x, g, mode="nearest", padding_mode="border", align_corners=True),
+                   F.grid_sample(x, g, padding_mode="reflection", align_corners=False)), f("b", 2, 4, 6), f("b", 3, 5, 2, low=-1.2, high=1.2), tolerance=1e-4)
+
 case = kind("norm")
 case(lambda x, w, c: (F.layer_norm(x, (8,), w, c), F.layer_norm(x, (8,)), F.layer_norm(x, (8,), w)), f("b", "s", 8), f(8), f(8))
 case(lambda x, w, c: F.layer_norm(x, (3, 8), w, c, 1e-3), f("b", 3, 8), f(3, 8), f(3, 8))
