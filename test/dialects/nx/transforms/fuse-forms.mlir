@@ -241,3 +241,58 @@ func.func @attentionNot(%q: tensor<1x2x9x16xf32>, %k: tensor<1x2x9x16xf32>, %v: 
   %o3 = nx.matmul %p3, %v : (tensor<1x2x9x9xf32>, tensor<1x2x9x16xf32>) -> tensor<1x2x9x16xf32>
   return %o, %p, %o2, %o3 : tensor<1x2x9x16xf32>, tensor<1x2x9x9xf32>, tensor<1x2x9x16xf32>, tensor<1x2x9x16xf32>
 }
+
+// -----
+
+// The heads are merged into the batch around both products, query and key are scaled, and a query whose scores are all
+// -inf gets zeros.
+// CHECK-LABEL: @attention_safe_softmax
+// CHECK-NEXT: nx.attention %arg0, %arg1, %arg2, %arg3 {scale = 2.500000e-01 : f64, zero_without_keys}
+// CHECK-NEXT: return
+func.func @attention_safe_softmax(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x5x8xf32>, %v: tensor<2x3x5x6xf32>, %mask: tensor<4x5xf32>) -> tensor<2x3x4x6xf32> {
+  %half = nx.constant dense<0.5> : tensor<f32>
+  %inf = nx.constant dense<0xFF800000> : tensor<f32>
+  %zero = nx.constant dense<0.0> : tensor<2x3x4x5xf32>
+  %0 = nx.mul %q, %half : (tensor<2x3x4x8xf32>, tensor<f32>) -> tensor<2x3x4x8xf32>
+  %1 = nx.transpose %k {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x3x5x8xf32>) -> tensor<2x3x8x5xf32>
+  %2 = nx.mul %1, %half : (tensor<2x3x8x5xf32>, tensor<f32>) -> tensor<2x3x8x5xf32>
+  %3 = nx.reshape %0 : (tensor<2x3x4x8xf32>) -> tensor<6x4x8xf32>
+  %4 = nx.reshape %2 : (tensor<2x3x8x5xf32>) -> tensor<6x8x5xf32>
+  %5 = nx.matmul %3, %4 : (tensor<6x4x8xf32>, tensor<6x8x5xf32>) -> tensor<6x4x5xf32>
+  %6 = nx.reshape %5 : (tensor<6x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %7 = nx.add %6, %mask : (tensor<2x3x4x5xf32>, tensor<4x5xf32>) -> tensor<2x3x4x5xf32>
+  %8 = nx.softmax %7 {axis = 3 : i64} : (tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %9 = nx.compare %7, %inf {predicate = #nx<compare_predicate eq>} : (tensor<2x3x4x5xf32>, tensor<f32>) -> tensor<2x3x4x5xi1>
+  %10 = nx.not %9 : (tensor<2x3x4x5xi1>) -> tensor<2x3x4x5xi1>
+  %11 = nx.reduce %10 {kind = #nx<reduce_kind max>, axes = array<i64: 3>, keep_dims} : (tensor<2x3x4x5xi1>) -> tensor<2x3x4x1xi1>
+  %12 = nx.not %11 : (tensor<2x3x4x1xi1>) -> tensor<2x3x4x1xi1>
+  %13 = nx.select %12, %zero, %8 : (tensor<2x3x4x1xi1>, tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %14 = nx.reshape %13 : (tensor<2x3x4x5xf32>) -> tensor<6x4x5xf32>
+  %15 = nx.reshape %v : (tensor<2x3x5x6xf32>) -> tensor<6x5x6xf32>
+  %16 = nx.matmul %14, %15 : (tensor<6x4x5xf32>, tensor<6x5x6xf32>) -> tensor<6x4x6xf32>
+  %17 = nx.reshape %16 : (tensor<6x4x6xf32>) -> tensor<2x3x4x6xf32>
+  return %17 : tensor<2x3x4x6xf32>
+}
+
+// -----
+
+// A guard that asks for another number is no guard, and a split into other dimensions is no batch.
+// CHECK-LABEL: @no_safe_softmax
+// CHECK-NOT: nx.attention
+// CHECK: nx.matmul {{.*}} -> tensor<6x4x5xf32>
+// CHECK: nx.softmax
+// CHECK-NOT: nx.attention
+func.func @no_safe_softmax(%q: tensor<6x4x8xf32>, %k: tensor<6x8x5xf32>, %v: tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32> {
+  %one = nx.constant dense<1.0> : tensor<f32>
+  %zero = nx.constant dense<0.0> : tensor<2x3x4x5xf32>
+  %5 = nx.matmul %q, %k : (tensor<6x4x8xf32>, tensor<6x8x5xf32>) -> tensor<6x4x5xf32>
+  %7 = nx.reshape %5 : (tensor<6x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %8 = nx.softmax %7 {axis = 3 : i64} : (tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %9 = nx.compare %7, %one {predicate = #nx<compare_predicate eq>} : (tensor<2x3x4x5xf32>, tensor<f32>) -> tensor<2x3x4x5xi1>
+  %10 = nx.not %9 : (tensor<2x3x4x5xi1>) -> tensor<2x3x4x5xi1>
+  %11 = nx.reduce %10 {kind = #nx<reduce_kind max>, axes = array<i64: 3>, keep_dims} : (tensor<2x3x4x5xi1>) -> tensor<2x3x4x1xi1>
+  %12 = nx.not %11 : (tensor<2x3x4x1xi1>) -> tensor<2x3x4x1xi1>
+  %13 = nx.select %12, %zero, %8 : (tensor<2x3x4x1xi1>, tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %16 = nx.matmul %13, %v : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  return %16 : tensor<2x3x4x6xf32>
+}
