@@ -211,6 +211,7 @@ LogicalResult Compiler::partitionModule() {
     return success();
   PartitionOptions partitionOptions;
   partitionOptions.degree = options.tpDegree;
+  partitionOptions.planText = options.planText;
   if (!options.planFile.empty()) {
     auto file = llvm::MemoryBuffer::getFile(options.planFile, /*IsText=*/true);
     if (!file)

@@ -26,6 +26,7 @@ struct CompileOptions {
   std::string output; // .nxe
   int64_t tpDegree = 1;
   std::string planFile;             // pins of the partition plan
+  std::string planText;             // the same as text, when there is no file
   std::vector<std::string> targets; // empty: native
   std::vector<std::string> shapes;  // NAME=DIMS
   unsigned optLevel = 2;
@@ -62,7 +63,7 @@ public:
   const CompileReport &report() const { return theReport; }
   const PartitionPlan &plan() const { return thePlan; }
   const ParamCatalog &parameters() const { return catalog; }
-  /// The module after the last phase that ran.
+  /// The module after the last phase that ran; null when none has made one.
   mlir::ModuleOp module() { return *theModule; }
 
 private:

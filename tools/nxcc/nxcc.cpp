@@ -3,14 +3,13 @@
 #include "compiler/driver/Analyze.h"
 #include "compiler/driver/Compiler.h"
 #include "compiler/driver/Diagnostics.h"
-#include "compiler/driver/Register.h"
 #include "compiler/driver/Report.h"
+#include "compiler/driver/Session.h"
 #include "compiler/driver/Version.h"
 #include "compiler/import/onnx/OnnxImporter.h"
 #include "compiler/import/torch/TorchImporter.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ThreadPool.h"
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
@@ -96,24 +95,6 @@ int usageError(const std::string &message) {
   llvm::errs() << "nxcc: error: " << message << "\n";
   return kUsage;
 }
-
-struct Session {
-  explicit Session(unsigned jobs)
-      : pool(llvm::hardware_concurrency(jobs)),
-        context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {
-    context.setThreadPool(pool);
-    // Messages are for users of models: they name nodes, not operations of the compiler.
-    context.printOpOnDiagnostic(false);
-    context.loadAllAvailableDialects();
-  }
-  static mlir::DialectRegistry makeRegistry() {
-    mlir::DialectRegistry registry;
-    registerDialects(registry);
-    return registry;
-  }
-  llvm::DefaultThreadPool pool;
-  mlir::MLIRContext context;
-};
 
 int compileCommand(CommandLine &line) {
   CompileOptions &options = line.compile;
