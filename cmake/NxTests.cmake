@@ -1,22 +1,8 @@
 # How tests are found and registered. Labels: quick (daily work, under 3 minutes in all), e2e, bench,
-# asan, tsan, fuzz, docs.
+# asan, tsan, fuzz, docs, python.
 find_package(GTest REQUIRED)
 
-# Python for test tools and oracles: the virtual environment of scripts/venv.sh when there is one.
-set(NX_VENV "" CACHE PATH "Virtual environment with the test oracles (scripts/venv.sh makes one)")
-if(NOT "$ENV{NX_VENV}" STREQUAL "")
-  set(NX_VENV $ENV{NX_VENV} CACHE PATH "" FORCE)
-endif()
-if(NX_VENV)
-  set(nx_python_hint ${NX_VENV}/bin/python)
-elseif(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
-  set(nx_python_hint ${CMAKE_SOURCE_DIR}/.venv/bin/python)
-endif()
-if(nx_python_hint)
-  set(NX_PYTHON ${nx_python_hint})
-else()
-  find_program(NX_PYTHON python3 REQUIRED)
-endif()
+include(NxPython)
 execute_process(COMMAND ${NX_PYTHON} -c "import numpy, onnx, onnxruntime"
                 RESULT_VARIABLE nx_oracles_missing OUTPUT_QUIET ERROR_QUIET)
 if(nx_oracles_missing)

@@ -17,7 +17,7 @@ packages=(
   python3 python3-pip python3-venv
 )
 # compiler-rt has the sanitizers' and libFuzzer's libraries.
-test_packages=(libgtest-dev libgmock-dev libclang-rt-22-dev qemu-user gcc-aarch64-linux-gnu)
+test_packages=(python3-dev libgtest-dev libgmock-dev libclang-rt-22-dev qemu-user gcc-aarch64-linux-gnu)
 
 list=false
 for argument in "$@"; do

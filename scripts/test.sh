@@ -7,6 +7,7 @@
 "$NX_ROOT/scripts/install-deps.sh" --test
 NX_VENV=$("$NX_ROOT/scripts/venv.sh" | tail -n 1)
 export NX_VENV
+configure "$NX_BUILD" -DNX_PYTHON_PACKAGES=ON
 "$NX_ROOT/scripts/build.sh"
 
 step "Fetching the models that the tests use"

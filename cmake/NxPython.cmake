@@ -1,0 +1,16 @@
+# NX_PYTHON: Python for test tools, oracles and the packages nxrt and nxcc. The virtual environment of
+# scripts/venv.sh when there is one.
+set(NX_VENV "" CACHE PATH "Virtual environment with the test oracles (scripts/venv.sh makes one)")
+if(NOT "$ENV{NX_VENV}" STREQUAL "")
+  set(NX_VENV $ENV{NX_VENV} CACHE PATH "" FORCE)
+endif()
+if(NX_VENV)
+  set(nx_python_hint ${NX_VENV}/bin/python)
+elseif(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  set(nx_python_hint ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+endif()
+if(nx_python_hint)
+  set(NX_PYTHON ${nx_python_hint})
+else()
+  find_program(NX_PYTHON python3 REQUIRED)
+endif()
