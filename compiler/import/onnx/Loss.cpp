@@ -93,7 +93,10 @@ struct Step {
     if (!rate || !count)
       return false;
     rate = b.reshape(rate, {});
-    count = b.cast(b.reshape(count, {}), b.elementOf(rate));
+    count = b.reshape(count, {});
+    if (!rate || !count)
+      return false;
+    count = b.cast(count, b.elementOf(rate));
     if (n.numInputs() < 2 + kinds || (n.numInputs() - 2) % kinds) {
       n.error() << n.numInputs() << " inputs do not divide into " << kinds << " lists";
       return false;

@@ -53,6 +53,12 @@ template <RecurrentKind kind> void recurrent(NodeImporter &n, GraphBuilder &b) {
               << b.text(b.typeOf(weights)) << " and " << b.text(b.typeOf(recurrence));
     return;
   }
+  for (auto [value, rank] : {std::pair(bias, 2), {peephole, 2}, {state, 3}, {cell, 3}, {lengths, 1}})
+    if (value && b.rankOf(value) != rank) {
+      n.error() << "bias and peephole weights are of rank 2, states of rank 3 and lengths of rank 1; one is "
+                << b.text(b.typeOf(value));
+      return;
+    }
   if (names.empty())
     for (int64_t d = 0; d < directions; ++d) {
       if (kind != RecurrentKind::rnn)

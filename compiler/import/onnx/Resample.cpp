@@ -139,14 +139,20 @@ void resize(NodeImporter &n, GraphBuilder &b) {
     for (auto [i, axis] : llvm::enumerate(axes)) {
       double part = spec->coordinates == ResizeCoordinates::cropAndResize ? regions[i + axes.size()] - regions[i] : 1;
       double whole = scales[i] * part;
-      if (std::optional<int64_t> size = constantOf(dims[axis]))
-        counts.push_back(b.size(int64_t(std::floor(double(*size) * part * scales[i]))));
-      else if (whole >= 1 && whole == std::floor(whole))
+      if (std::optional<int64_t> size = constantOf(dims[axis])) {
+        double count = std::floor(double(*size) * part * scales[i]);
+        if (!(count >= 0 && count < double(int64_t(1) << 53))) {
+          n.error() << "the scale " << scales[i] << " makes " << *size << " elements " << count;
+          return;
+        }
+        counts.push_back(b.size(int64_t(count)));
+      } else if (whole >= 1 && whole <= 1e6 && whole == std::floor(whole)) {
         counts.push_back(dims[axis] * int64_t(whole));
-      else if (double inverse = 1 / whole; inverse == std::floor(inverse))
+      } else if (double inverse = 1 / whole; inverse >= 1 && inverse <= 1e6 && inverse == std::floor(inverse)) {
         counts.push_back(dims[axis].floorDiv(int64_t(inverse)));
-      else
+      } else {
         return n.unsupported("scale " + Twine(std::to_string(whole)) + " of a dimension of symbolic size");
+      }
     }
   } else {
     // Scales that follow from sizes; with a policy they are one for all axes.

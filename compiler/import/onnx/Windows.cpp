@@ -101,6 +101,8 @@ std::optional<int64_t> readGroups(NodeImporter &n) {
 } // namespace
 
 Value nx::onnx::emitConv(NodeImporter &n, GraphBuilder &b, Value x, Value weight, Value bias) {
+  if (!x || !weight) // an error is reported already
+    return {};
   std::optional<SmallVector<int64_t>> kernel = kernelOf(n, b, weight);
   if (!kernel)
     return {};
@@ -158,6 +160,18 @@ void convTransposed(NodeImporter &n, GraphBuilder &b) {
     n.error() << "strides, dilations and output_padding do not fit " << spatial << " spatial dimensions";
     return;
   }
+  constexpr int64_t limit = 1 << 24;
+  for (ArrayRef<int64_t> list : {ArrayRef<int64_t>(w.strides), ArrayRef<int64_t>(w.dilations)})
+    for (int64_t value : list)
+      if (value < 1 || value > limit) {
+        n.error() << "stride and dilation must be positive and below " << limit << ", one is " << value;
+        return;
+      }
+  for (int64_t value : extra)
+    if (value < 0 || value > limit) {
+      n.error() << "output_padding of " << value;
+      return;
+    }
   bool isSame = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
   if (!isSame && autoPad != "NOTSET" && autoPad != "VALID") {
     n.error() << "auto_pad '" << autoPad << "' is not known";
@@ -171,6 +185,10 @@ void convTransposed(NodeImporter &n, GraphBuilder &b) {
     return;
   }
   for (int64_t i = 0; i < spatial && (isSame || !wanted.empty()); ++i) {
+    if (w.kernel[i] > limit || (!wanted.empty() && (wanted[i] < 0 || wanted[i] > limit * limit))) {
+      n.error() << "kernel or output_shape is out of range in spatial dimension " << i;
+      return;
+    }
     int64_t extent = w.dilations[i] * (w.kernel[i] - 1) + 1, total;
     if (wanted.empty()) {
       // The result is to be size * stride.
@@ -179,6 +197,8 @@ void convTransposed(NodeImporter &n, GraphBuilder &b) {
       std::optional<int64_t> size = constantOf(dimOf(b.typeOf(x), i + 2));
       if (!size)
         return n.unsupported("output_shape for an input of symbolic size");
+      if (*size > limit)
+        return n.unsupported("output_shape for an input of size " + Twine(*size));
       total = w.strides[i] * (*size - 1) + extra[i] + extent - wanted[i];
     }
     if (total < 0) {
@@ -450,7 +470,12 @@ void causalConvWithState(NodeImporter &n, GraphBuilder &b) {
   std::optional<SmallVector<int64_t>> kernel = kernelOf(n, b, weight);
   if (!kernel)
     return;
-  std::optional<int64_t> channels = b.rankOf(x) == 3 ? constantOf(dimOf(b.typeOf(x), 1)) : std::nullopt;
+  if (b.rankOf(x) != 3 || kernel->size() != 1 || (past && b.rankOf(past) != 3)) {
+    n.error() << "input, weights and past state must be of rank 3, input and weights are " << b.text(b.typeOf(x))
+              << " and " << b.text(b.typeOf(weight));
+    return;
+  }
+  std::optional<int64_t> channels = constantOf(dimOf(b.typeOf(x), 1));
   if (!channels)
     return n.unsupported("the number of channels must be static");
   AffineExpr before = b.size((*kernel)[0] - 1), length = dimOf(b.typeOf(x), 2);

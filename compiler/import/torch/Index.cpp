@@ -245,8 +245,8 @@ void scatter(NodeImporter &n, GraphBuilder &b) {
     return n.unsupported("include_self = False");
   std::optional<ScatterKind> kind = llvm::StringSwitch<std::optional<ScatterKind>>(reduce)
                                         .Case("", ScatterKind::set)
-                                        .Cases("add", "sum", ScatterKind::add)
-                                        .Cases("multiply", "prod", ScatterKind::mul)
+                                        .Cases({"add", "sum"}, ScatterKind::add)
+                                        .Cases({"multiply", "prod"}, ScatterKind::mul)
                                         .Case("amax", ScatterKind::max)
                                         .Case("amin", ScatterKind::min)
                                         .Default(std::nullopt);
